@@ -1,0 +1,45 @@
+# The front door: `make demo` and `make test` do all the set-up on a fresh Debian 12.
+.DEFAULT_GOAL := help
+PRESET ?= dev
+VENV := .venv
+BUILD := build/$(PRESET)
+APT := g++ cmake ninja-build ccache git clang-format-14 clang-tidy-14 python3 python3-venv \
+       python3-torch python3-numpy nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libfmt-dev \
+       libexpected-dev libkainjow-mustache-dev libssl-dev libboost1.81-dev libgtest-dev
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+help:
+	@echo "make demo     set up, build, and run the main job (with what this machine has)"
+	@echo "make test     set up, build, and run all tests that need no GPU"
+	@echo "make release  one portable binary: build/release/src/kernelpro"
+	@echo "make lint     clang-format and clang-tidy over the tree"
+	@echo "make format   rewrite the sources as clang-format wants them"
+
+# Packages: asked for only when one is missing, so that a second run needs neither root nor network.
+setup: $(VENV)/.done
+	@missing=$$(for p in $(APT); do dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q "ok installed" || echo $$p; done); \
+	if [ -n "$$missing" ]; then echo "Installing: $$missing"; \
+	  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive \
+	  apt-get install -y -qq --no-install-recommends $$missing >/dev/null; fi
+
+$(VENV)/.done: requirements.txt
+	@command -v python3 >/dev/null && dpkg-query -W -f='$${Status}' python3-venv 2>/dev/null | grep -q "ok installed" || \
+	  { $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3 python3-venv >/dev/null; }
+	/usr/bin/python3 -m venv --system-site-packages $(VENV)
+	$(VENV)/bin/pip install -q --no-deps -r requirements.txt
+	@touch $@
+
+configure: setup
+	cmake --preset $(PRESET) >/dev/null
+
+build: configure
+	cmake --build --preset $(PRESET)
+
+test: build
+	python3 tools/check_layers.py
+	ctest --preset $(PRESET) -j 2
+
+release:
+	$(MAKE) build PRESET=release
+
+.PHONY: help setup configure build test release lint format demo

@@ -1,0 +1,100 @@
+#pragma once
+// The one vocabulary of metrics: our name, the unit, the meaning, and the Nsight Compute counters
+// that give it. No other file of the program knows a counter's name.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kp {
+
+enum class Metric {
+  duration_us,
+  sm_throughput_pct,      // of peak, compute speed of light
+  memory_throughput_pct,  // of peak, memory speed of light
+  dram_throughput_pct,
+  dram_bytes_read,
+  dram_bytes_write,
+  dram_gbs,
+  l2_throughput_pct,
+  l2_hit_pct,
+  l2_bytes,
+  l1_throughput_pct,
+  l1_hit_pct,
+  global_load_requests,
+  global_load_sectors,
+  global_store_requests,
+  global_store_sectors,
+  shared_load_wavefronts,
+  shared_store_wavefronts,
+  shared_load_requests,
+  shared_store_requests,
+  shared_bank_conflicts,
+  local_load_sectors,
+  local_store_sectors,
+  instructions_executed,
+  ipc_active,
+  issue_active_pct,
+  eligible_warps,
+  active_warps_per_scheduler,
+  occupancy_achieved_pct,
+  occupancy_theoretical_pct,
+  occupancy_limit_registers,
+  occupancy_limit_shared,
+  occupancy_limit_warps,
+  occupancy_limit_blocks,
+  waves_per_sm,
+  registers_per_thread,
+  static_smem_bytes,
+  dynamic_smem_bytes,
+  threads_per_block,
+  grid_blocks,
+  threads_per_instruction,  // average active threads, 32 at best
+  fp32_pipe_pct,
+  fp64_pipe_pct,
+  tensor_pipe_pct,
+  alu_pipe_pct,
+  lsu_pipe_pct,
+  xu_pipe_pct,
+  ffma_instructions,
+  fadd_instructions,
+  fmul_instructions,
+  dfma_instructions,
+  hmma_instructions,
+  // Warp-cycles spent for each issued instruction, by reason.
+  stall_long_scoreboard,
+  stall_short_scoreboard,
+  stall_barrier,
+  stall_math_pipe,
+  stall_wait,
+  stall_mio_throttle,
+  stall_lg_throttle,
+  stall_drain,
+  stall_branch,
+  stall_not_selected,
+  stall_selected,
+  stall_no_instruction,
+  stall_imc_miss,
+  stall_membar,
+  stall_sleeping,
+  stall_dispatch,
+  stall_misc,
+  stall_tex_throttle,
+  stall_gmma,
+  warp_cycles_per_issue,  // sum of the above
+};
+
+struct MetricInfo {
+  Metric metric;
+  std::string_view name;     // the enumerator's name, as in JSON: "dram_throughput_pct"
+  std::string_view unit;     // "%", "us", "byte", "GB/s", "1" (a count), "warp-cycle"
+  std::string_view meaning;  // one sentence
+  std::vector<std::string_view> counters;  // ncu's, first that is there wins
+};
+
+const std::vector<MetricInfo>& metric_table();
+const MetricInfo& info_of(Metric metric);
+std::optional<Metric> metric_named(std::string_view name);
+std::optional<Metric> metric_of_counter(std::string_view ncu_counter);
+
+}  // namespace kp

@@ -1,0 +1,72 @@
+#pragma once
+// Oracle: the trusted process that knows the truth. For KernelBench tasks it is
+// assets/oracle/oracle.py (PyTorch); for native tasks it is this program again (`kernelpro
+// oracle`), running the reference. Both speak the same lines of JSON (docs/protocols.md).
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/process.h"
+#include "device/info.h"
+#include "task/task.h"
+#include "verdict/verdict.h"
+
+namespace kp {
+
+// A tensor in another process's memory: a CUDA IPC handle of the allocation and the place in it.
+struct SharedTensor {
+  std::string name;
+  std::string handle;       // 64 bytes in hexadecimal
+  std::int64_t offset = 0;  // bytes from the allocation's start
+  std::int64_t bytes = 0;   // storage bytes, strides included
+};
+Json to_json(const SharedTensor& tensor);
+Result<SharedTensor> shared_tensor_from_json(const Json& json);
+
+struct OracleOptions {
+  std::string python;             // empty: KERNELPRO_PYTHON, the venv's, python3 with torch
+  std::string device = "cuda:0";  // "cpu": describe only (no GPU needed)
+  Precision precision = Precision::strict;
+  std::optional<Tolerance> tolerance;
+  double timeout_s = 600;  // of one request
+  std::string log_path;    // the oracle's stderr
+};
+
+struct Draw {
+  std::vector<SharedTensor> tensors;  // inputs and parameters of this seed
+};
+
+struct Comparison {
+  bool ok = false;
+  std::vector<LeafError> leaves;
+  std::string accuracy_class;  // when ok
+};
+
+class Oracle {
+ public:
+  // Loads the task. Errors carry the task file's own line ("relu.py:3: SyntaxError: ...").
+  static Result<Oracle> start(const fs::path& task, const OracleOptions& options);
+
+  const Task& task() const { return task_; }
+  // Draws the inputs of `seed` on the GPU (kept until forget), computes the truth and the eager
+  // output's error; later calls of the same seed are free.
+  Result<Draw> draw(std::uint64_t seed);
+  Status forget(std::uint64_t seed);
+  // Outputs as the runner exports them, by the task's output names.
+  Result<Comparison> compare(std::uint64_t seed, const std::vector<SharedTensor>& outputs);
+  // Times the baselines with a cold L2 on the inputs of `seed`, at most `budget_s` each.
+  Result<std::vector<Baseline>> time_baselines(std::uint64_t seed, double budget_s);
+  std::vector<std::pair<std::string, double>> last_stages() const { return stages_; }
+
+ private:
+  Oracle(LineProcess process, double timeout_s);
+  Result<Json> ask(const Json& request);
+
+  std::unique_ptr<LineProcess> process_;
+  double timeout_s_ = 600;
+  Task task_;
+  std::string log_path_;
+  std::vector<std::pair<std::string, double>> stages_;
+};
+
+}  // namespace kp

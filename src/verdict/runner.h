@@ -1,0 +1,53 @@
+#pragma once
+// Runner: the disposable process that runs candidates on one GPU (`kernelpro worker`). A crash or a
+// hang ends it alone; the next call starts a fresh one.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/process.h"
+#include "device/info.h"
+#include "verdict/oracle.h"
+
+namespace kp {
+
+// What became of a request: an answer, or how the candidate broke the runner.
+struct RunnerAnswer {
+  enum class Kind { ok, plan_error, crashed, timed_out, out_of_memory } kind = Kind::ok;
+  std::string reason;  // one line when not ok
+  Json body;           // when ok
+};
+
+struct RunnerOptions {
+  int device = 0;
+  std::string log_path;
+};
+
+class Runner {
+ public:
+  explicit Runner(RunnerOptions options) : options_(std::move(options)) {}
+
+  Result<DeviceInfo> device();
+  // Copies the tensors into the runner's own memory (kept until the next set).
+  Result<RunnerAnswer> set_inputs(const Task& task, const Draw& draw, double timeout_s);
+  // Loads the cubin, checks the plan against its kernels and the device, allocates outputs and
+  // buffers. One candidate at a time: replaces the one before.
+  Result<RunnerAnswer> load(const Build& build, const ResolvedPlan& plan, double timeout_s);
+  // One run on poisoned outputs; body: {"outputs": [SharedTensor], "inputs_changed": [names]}.
+  Result<RunnerAnswer> run_once(double timeout_s);
+  // Cold-L2 timing, as streams and as a graph; body: {"timings": [Timing]}.
+  Result<RunnerAnswer> time(double budget_s, double timeout_s);
+  Result<Ceilings> measure_ceilings(double timeout_s);
+  void stop();  // kills the process; the next call starts a new one
+  int restarts() const { return restarts_; }
+
+ private:
+  Result<RunnerAnswer> ask(const Json& request, double timeout_s);
+  Status ensure_started();
+
+  RunnerOptions options_;
+  std::unique_ptr<LineProcess> process_;
+  int restarts_ = 0;
+};
+
+}  // namespace kp

@@ -1,0 +1,86 @@
+#pragma once
+// Verdict: what is known of a candidate after it was judged. A candidate's fault is an outcome
+// here, never an Error.
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/stats.h"
+#include "build/build.h"
+
+namespace kp {
+
+enum class Outcome {
+  correct,
+  incorrect,   // an output is off, or an input was changed
+  plan_error,  // the plan does not fit the task, the kernels or the device
+  compile_error,
+  crashed,    // illegal access, launch failure, trap
+  timed_out,  // compile or kernel did not end
+  out_of_memory,
+  dishonest,  // an attempt on the measurement itself
+};
+std::string_view name_of(Outcome outcome);
+Result<Outcome> parse_outcome(std::string_view name);
+
+// One output leaf against the fp64 truth, worst over the seeds.
+struct LeafError {
+  std::string tensor;
+  bool ok = false;
+  double max_abs = 0;        // max |out - truth|
+  double rel_l2 = 0;         // ||out - truth|| / ||truth||
+  double eager_max_abs = 0;  // the reference's own, at the task's precision
+  double eager_rel_l2 = 0;
+  double outside = 0;  // share of the elements outside the tolerance, 0 to 1
+  std::vector<std::int64_t> worst_index;
+  double expected = 0;
+  double actual = 0;
+  std::string reason;  // in words when not ok
+};
+
+struct Timing {
+  double median_ms = 0;
+  double mad_ms = 0;  // median absolute deviation
+  Interval ci95_ms;   // bootstrap interval of the median
+  int samples = 0;
+  std::string mode;         // "stream", "graph", "eager"
+  std::string l2 = "cold";  // flushed with twice the L2 before every sample
+};
+
+struct Baseline {
+  std::string name;  // "eager", "eager_tf32", "reference"
+  Timing timing;
+};
+
+struct Verdict {
+  Outcome outcome = Outcome::correct;
+  std::string reason;  // one line; empty when correct
+  std::string detail;  // diagnostics, the failing element, ... for people and models
+  std::vector<LeafError> leaves;
+  int seeds = 0;                 // how many seeds were passed
+  std::string accuracy_class;    // "fp32-equivalent", "tf32", "bf16/fp16", "exact"; when correct
+  std::optional<Timing> timing;  // the better of `timings`
+  std::vector<Timing> timings;   // stream and graph
+  std::vector<Baseline> baselines;
+  std::optional<Build> build;
+  std::vector<std::pair<std::string, double>> stages;  // seconds, in order of execution
+
+  bool correct() const { return outcome == Outcome::correct; }
+  // Baseline's median over ours; nullopt without a timing or such a baseline.
+  std::optional<double> speedup(std::string_view baseline) const;
+  // Against the baseline that has the task's precision: "eager_tf32" for tf32, else "eager", or
+  // "reference" for native tasks: the first baseline is always that one.
+  std::optional<double> speedup() const;
+};
+
+Json to_json(const Timing& timing);
+Timing timing_from_json(const Json& json);
+Json to_json(const LeafError& leaf);
+LeafError leaf_error_from_json(const Json& json);
+Json to_json(const Verdict& verdict);
+Result<Verdict> verdict_from_json(const Json& json);
+
+}  // namespace kp
