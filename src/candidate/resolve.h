@@ -54,9 +54,11 @@ struct KernelLaunch {
 struct MemsetStep {
   std::string target;
   std::uint8_t value = 0;
+  std::int64_t bytes = 0;  // of the target's storage
 };
 struct CopyStep {
   std::string from, to;
+  std::int64_t bytes = 0;
 };
 using ResolvedStep = std::variant<KernelLaunch, MemsetStep, CopyStep>;
 
