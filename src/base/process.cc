@@ -43,8 +43,10 @@ std::vector<std::string> child_environment(const ProcessOptions& options) {
   std::vector<std::string> env;
   auto unset = [&](std::string_view name) {
     return std::any_of(options.unset_env.begin(), options.unset_env.end(), [&](const auto& u) {
-      return ends_with(u, "*") ? starts_with(name, std::string_view(u).substr(0, u.size() - 1))
-                               : name == u;
+      std::string_view pattern = u;
+      if (starts_with(pattern, "*")) return ends_with(name, pattern.substr(1));
+      if (ends_with(pattern, "*")) return starts_with(name, pattern.substr(0, pattern.size() - 1));
+      return name == pattern;
     });
   };
   for (char** e = environ; *e != nullptr; ++e) {

@@ -15,7 +15,7 @@ namespace kp {
 struct ProcessOptions {
   std::vector<std::string> argv;           // argv[0] is looked up on PATH
   std::map<std::string, std::string> env;  // added to (or replacing in) this process's own
-  std::vector<std::string> unset_env;      // names taken away; a trailing '*' is a prefix
+  std::vector<std::string> unset_env;      // names taken away; "A_*", "*_B" match parts
   std::string folder;                      // working folder; empty keeps ours
   std::string stderr_path;                 // appended to; empty keeps ours
   bool capture_stderr = false;             // run_process only: into ProcessOutput::err
