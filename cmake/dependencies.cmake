@@ -2,7 +2,6 @@
 # CUDA headers come from an installed toolkit or from the wheels in the project's own venv.
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(CLI11 2.1 REQUIRED)
-find_package(tomlplusplus 3.3 REQUIRED)
 find_package(tl-expected REQUIRED)
 find_package(fmt 9 REQUIRED)
 set(OPENSSL_USE_STATIC_LIBS ON)  # the GPU host need not have it

@@ -2,7 +2,7 @@ add_library(kernelpro_flags INTERFACE)
 target_compile_options(kernelpro_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
   -Woverloaded-virtual -Wdouble-promotion -Wformat=2 -Werror)
-target_compile_definitions(kernelpro_flags INTERFACE FMT_HEADER_ONLY=1)
+target_compile_definitions(kernelpro_flags INTERFACE FMT_HEADER_ONLY=1 TOML_HEADER_ONLY=1)
 if(KERNELPRO_ASAN)
   target_compile_options(kernelpro_flags INTERFACE
     -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace kp {
 
@@ -26,7 +27,8 @@ double from_f16(std::uint16_t bits) {
   int fraction = bits & 1023;
   double a = 0;
   if (exponent == 31) {
-    a = fraction == 0 ? HUGE_VAL : NAN;
+    a = fraction == 0 ? std::numeric_limits<double>::infinity()
+                      : std::numeric_limits<double>::quiet_NaN();
   } else {
     a = exponent == 0 ? std::scalbn(fraction, -24) : std::scalbn(1024 + fraction, exponent - 25);
   }
