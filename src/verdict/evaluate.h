@@ -32,17 +32,25 @@ class Evaluator {
   Oracle& oracle() { return oracle_; }
   Runner& runner() { return runner_; }
   // The draw that profiling runs on (the first seed's).
-  Result<Draw> profiling_draw();
+  const Draw& profiling_draw() const { return draws_.front(); }
 
  private:
   Evaluator(Oracle oracle, Runner runner, EvaluateOptions options)
       : oracle_(std::move(oracle)), runner_(std::move(runner)), options_(std::move(options)) {}
+
+  static constexpr double kCopyTimeout = 60;  // of copies and module loads, which run no candidate
+
+  Status prepare();
+  Result<RunnerAnswer> place_inputs(std::size_t seed);
 
   Oracle oracle_;
   Runner runner_;
   EvaluateOptions options_;
   DeviceInfo device_;
   std::vector<std::uint64_t> seeds_;
+  std::vector<Draw> draws_;
+  int placed_ = -1;    // which seed's inputs the runner holds
+  int placed_in_ = 0;  // and in which life of it
   std::vector<Baseline> baselines_;
   std::vector<std::pair<std::string, double>> setup_;
 };

@@ -29,10 +29,11 @@ class Runner {
 
   Result<DeviceInfo> device();
   // Copies the tensors into the runner's own memory (kept until the next set).
-  Result<RunnerAnswer> set_inputs(const Task& task, const Draw& draw, double timeout_s);
+  Result<RunnerAnswer> set_inputs(const Draw& draw, double timeout_s);
   // Loads the cubin, checks the plan against its kernels and the device, allocates outputs and
   // buffers. One candidate at a time: replaces the one before.
-  Result<RunnerAnswer> load(const Build& build, const ResolvedPlan& plan, double timeout_s);
+  Result<RunnerAnswer> load(const Task& task, const Build& build, const ResolvedPlan& plan,
+                            double timeout_s);
   // One run on poisoned outputs; body: {"outputs": [SharedTensor], "inputs_changed": [names]}.
   Result<RunnerAnswer> run_once(double timeout_s);
   // Cold-L2 timing, as streams and as a graph; body: {"timings": [Timing]}.
@@ -43,11 +44,17 @@ class Runner {
 
  private:
   Result<RunnerAnswer> ask(const Json& request, double timeout_s);
+  Result<RunnerAnswer> exchange(const Json& request, double timeout_s);
   Status ensure_started();
 
   RunnerOptions options_;
+  DeviceInfo device_;
   std::unique_ptr<LineProcess> process_;
   int restarts_ = 0;
 };
+
+// The "load" request for a candidate; profiling writes it into the file of `kernelpro worker
+// --once`.
+Json load_request(const Task& task, const Build& build, const ResolvedPlan& plan);
 
 }  // namespace kp

@@ -1,0 +1,35 @@
+#include "verdict/timing.h"
+
+#include "base/clock.h"
+
+namespace kp {
+
+DeviceResult<Timing> measure(const TimingPolicy& policy, std::string_view mode,
+                             const std::function<DeviceResult<double>()>& sample) {
+  Stopwatch watch;
+  for (int i = 0; i < policy.warmup; ++i) {
+    if (auto ms = sample(); !ms) return tl::make_unexpected(ms.error());
+  }
+  std::vector<double> samples;
+  Timing timing;
+  while (static_cast<int>(samples.size()) < policy.max_samples) {
+    auto ms = sample();
+    if (!ms) return tl::make_unexpected(ms.error());
+    samples.push_back(*ms);
+    auto n = static_cast<int>(samples.size());
+    if (n < policy.min_samples) continue;
+    if (watch.seconds() > policy.budget_s) break;
+    if (n % 10 == 0) {
+      Interval ci = bootstrap_median(samples, 0.95, 200, 1);
+      if (ci.high - ci.low <= 2 * policy.narrow_enough * median(samples)) break;
+    }
+  }
+  timing.median_ms = median(samples);
+  timing.mad_ms = median_absolute_deviation(samples);
+  timing.ci95_ms = bootstrap_median(samples, 0.95, 1000, 1);
+  timing.samples = static_cast<int>(samples.size());
+  timing.mode = mode;
+  return timing;
+}
+
+}  // namespace kp

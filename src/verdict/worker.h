@@ -1,0 +1,14 @@
+#pragma once
+// The runner's process: `kernelpro worker` (docs/protocols.md).
+#include <string>
+
+namespace kp {
+
+// Serves requests on stdin until "quit".
+int worker_main(int device);
+
+// Runs one plan once and ends: what Nsight Compute is wrapped round. `file` holds
+// {"device": 0, "tensors": [...], "load": {...}} with the fields of "inputs" and "load".
+int worker_once(const std::string& file);
+
+}  // namespace kp
