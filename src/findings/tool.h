@@ -9,8 +9,8 @@ namespace kp {
 
 struct ToolInput {
   const Profile& profile;
-  const KernelProfile& kernel;
-  double share = 1;  // of the profile's total time that this kernel takes, 0 to 1
+  const KernelProfile& kernel;  // of equal launches (function, grid, block) the slowest
+  double share = 1;             // of the profile's total time that this kernel takes, 0 to 1
 };
 
 struct Tool {
@@ -19,20 +19,21 @@ struct Tool {
   std::vector<BoundClass> classes;  // on for these roofline classes; all three = always
   std::vector<Metric> needs;        // one missing: the tool is skipped, and says so
   bool needs_sass = false;
+  // predicted_gain is the kernel's own; run_tools turns it into the whole's, bounds it by the speed
+  // of light, and adds the numbers kernel_gain and share_pct.
   std::vector<Finding> (*run)(const ToolInput& input) = nullptr;
 };
 
 const std::vector<Tool>& all_tools();
 
 struct Skipped {
-  std::string tool;
+  std::string tool;  // "all": the kernel takes too little of the time
   std::string kernel;
-  std::string
-      why;  // "needs stall_barrier, which the profile lacks", "off for memory-bound kernels"
+  std::string why;  // "needs stall_barrier, which the profile lacks", "off for memory-bound tasks"
 };
 
 struct Findings {
-  std::vector<Finding> findings;  // highest predicted gain x confidence first
+  std::vector<Finding> findings;  // highest (predicted gain - 1) x confidence first
   std::vector<Skipped> skipped;
 };
 
