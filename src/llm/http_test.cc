@@ -27,6 +27,7 @@ class Http : public testing::Test {
     request.method = "GET";
     request.url = parse_url(url, "URL").value();
     request.timeout_s = 10;
+    request.connect_timeout_s = 2;
     request.max_bytes = max_bytes;
     std::string body;
     auto response = http_request(request, [&](std::string_view piece) {
