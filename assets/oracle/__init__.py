@@ -1,0 +1,1 @@
+"""The trusted process of a PyTorch task: loads the reference, knows the truth, times the baselines."""

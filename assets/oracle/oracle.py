@@ -1,0 +1,155 @@
+"""Oracle of a PyTorch task: answers one line of JSON for each on stdin (docs/protocols.md)."""
+import argparse
+import json
+import math
+import os
+import sys
+import time
+
+# The package's parent in place of this folder: a task that imports `compare` must not get ours.
+sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+class Channel:
+    """stdin and stdout, taken away from everybody else: a task that prints or reads harms nothing."""
+
+    def __init__(self):
+        self.requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
+        self.answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(2, 1)
+        sys.stdin = open(os.devnull, encoding="utf-8")
+        sys.stdout = sys.stderr
+
+    def say(self, answer):
+        self.answers.write(json.dumps(sendable(answer), allow_nan=False) + "\n")
+        self.answers.flush()
+
+
+def sendable(value):
+    """NaN and infinities as "nan", "inf", "-inf", for JSON has none."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if value != value else "inf" if value > 0 else "-inf"
+    if isinstance(value, dict):
+        return {key: sendable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [sendable(item) for item in value]
+    return value
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="oracle")
+    parser.add_argument("task")
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--precision", default="strict", choices=["strict", "tf32", "half"])
+    parser.add_argument("--atol", type=float)
+    parser.add_argument("--rtol", type=float)
+    parser.add_argument("--init-seed", type=int, default=0)
+    parser.add_argument("--force", action="store_true")
+    return parser.parse_args()
+
+
+class Stages:
+    def __init__(self):
+        self.rows, self.last = [], time.monotonic()
+
+    def end(self, name):
+        now = time.monotonic()
+        self.rows.append([name, now - self.last])
+        self.last = now
+
+
+def failure_of(error):
+    """The answer for any exception."""
+    import traceback
+    traceback.print_exception(type(error), error, error.__traceback__)  # to the log
+    from oracle import failure
+    if isinstance(error, failure.Failure):
+        return error.answer()
+    kind = failure.OUT_OF_MEMORY if failure.out_of_memory(error) else failure.ENVIRONMENT
+    return failure.Failure(kind, f"oracle: {failure.first_line(error)}", "the log has the traceback").answer()
+
+
+def open_device(name):
+    import torch
+    from oracle.failure import ENVIRONMENT, Failure
+    device = torch.device(name)
+    if device.type == "cuda":
+        hint = "run `kernelpro doctor`; a task can be described without a GPU with --device cpu"
+        try:
+            torch.cuda.init()
+            torch.cuda.set_device(device)
+        except Exception as error:
+            raise Failure(ENVIRONMENT, f"no CUDA device for PyTorch {torch.__version__}: "
+                          f"{str(error).strip().splitlines()[0]}", hint) from error
+    return device
+
+
+def start(args, stages):
+    from oracle.failure import ENVIRONMENT, Failure
+    try:
+        import torch  # noqa: F401
+    except Exception as error:
+        raise Failure(ENVIRONMENT, f"PyTorch cannot be loaded by {sys.executable}: {error}",
+                      "install torch for this python, or name another by KERNELPRO_PYTHON") from error
+    from oracle.reference import Reference
+    from oracle.session import Session
+    tolerance = None
+    if args.atol is not None or args.rtol is not None:
+        tolerance = (args.atol or 0.0, args.rtol or 0.0)
+    device = open_device(args.device)
+    stages.end("import")
+    reference = Reference(args.task, device, args.init_seed)
+    stages.end("load")
+    session = Session(reference, args.precision, tolerance, args.force)
+    stages.end("describe")
+    return session
+
+
+def answer(session, request):
+    op = request.get("op")
+    if op == "forget":
+        session.forget(int(request["seed"]))
+        return {}
+    if session.driver is None:
+        from oracle.failure import ENVIRONMENT, Failure
+        raise Failure(ENVIRONMENT, f"{op}: the oracle runs without a GPU and can only describe", "")
+    if op == "draw":
+        return {"tensors": session.draw(int(request["seed"]))}
+    if op == "compare":
+        return session.compare_shared(int(request["seed"]), request["outputs"])
+    if op == "baselines":
+        from oracle.baselines import time_baselines
+        return {"baselines": time_baselines(session.reference, session.drawn(int(request["seed"])).args,
+                                            session.precision, float(request.get("budget_s", 0.25)))}
+    raise ValueError(f"unknown request {op!r}")
+
+
+def main():
+    channel, stages = Channel(), Stages()
+    try:
+        session = start(arguments(), stages)
+    except BaseException as error:  # SystemExit of argparse too: the other side waits for a line
+        channel.say(failure_of(error))
+        return 1
+    channel.say({"ok": True, "task": session.task, "stages": stages.rows})
+    for line in channel.requests:
+        if not line.strip():
+            continue
+        try:
+            stages = Stages()
+            request = json.loads(line)
+            if request.get("op") == "quit":
+                channel.say({"ok": True})
+                return 0
+            found = answer(session, request)
+            stages.end(request["op"])
+            notes, session.notes = session.notes, []
+            channel.say({"ok": True, **found, "notes": notes, "stages": stages.rows})
+        except BaseException as error:
+            channel.say(failure_of(error))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
