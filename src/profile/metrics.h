@@ -61,6 +61,7 @@ enum class Metric {
   fmul_instructions,
   dfma_instructions,
   hmma_instructions,
+  gmma_instructions,
   // Warp-cycles spent for each issued instruction, by reason.
   stall_long_scoreboard,
   stall_short_scoreboard,
@@ -90,11 +91,15 @@ struct MetricInfo {
   std::string_view unit;     // "%", "us", "byte", "GB/s", "1" (a count), "warp-cycle"
   std::string_view meaning;  // one sentence
   std::vector<std::string_view> counters;  // ncu's, first that is there wins
+  // Names in ncu's details page. One may stand at several metrics ("Memory Throughput" is a share
+  // of peak in one section and bytes per second in another): the unit then decides.
+  std::vector<std::string_view> displays;
 };
 
 const std::vector<MetricInfo>& metric_table();
 const MetricInfo& info_of(Metric metric);
 std::optional<Metric> metric_named(std::string_view name);
 std::optional<Metric> metric_of_counter(std::string_view ncu_counter);
+std::vector<Metric> metrics_of_display(std::string_view name);
 
 }  // namespace kp

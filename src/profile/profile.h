@@ -19,7 +19,8 @@ struct Measured {
 };
 
 struct KernelProfile {
-  std::string kernel;                  // function name, without its parameters
+  std::string kernel;                  // function name, without parameters: "gemm_naive"
+  std::string signature;               // as the source wrote it; may be empty
   Dim3 grid{0, 0, 0}, block{0, 0, 0};  // zeros when unknown
   std::map<Metric, Measured> metrics;
   std::optional<KernelResources> resources;  // from the build
@@ -30,6 +31,7 @@ struct KernelProfile {
 
 enum class BoundClass { memory, compute, latency };
 std::string_view name_of(BoundClass bound);
+Result<BoundClass> parse_bound(std::string_view name);
 
 // The benchmarking agent's answer: what the task must cost at least, and what bounds it.
 struct Roofline {

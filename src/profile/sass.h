@@ -16,13 +16,16 @@ struct SassInstruction {
   std::string predicate;      // "@P0", "@!P1", or empty
   std::string opcode;         // "LDG.E.128.CONSTANT", modifiers included
   std::string operands;
-  int line = 0;          // source line when the build has line information
-  bool in_loop = false;  // inside a back edge's range
+  int line = 0;                // line in the kernel's own file when the build has line information
+  bool in_loop = false;        // in the body of a natural loop
+  std::int64_t executed = -1;  // by warps, in one launch; -1: unknown (ncu's source page has it)
+  std::int64_t samples = -1;   // of the warp-state sampler, in the same launch; -1: unknown
 };
 
 // Counts are of instructions in the code, not of executions.
 struct SassSummary {
-  std::string function;
+  std::string function;                   // function name, without parameters, as in KernelProfile
+  std::string signature;                  // as the text has it, often mangled
   std::vector<SassInstruction> code;      // without padding NOPs after the last EXIT/BRA
   std::map<std::string, int> opcodes;     // by base opcode: "LDG" -> 4
   std::map<int, int> global_load_widths;  // bits a thread: 8 16 32 64 128 -> count

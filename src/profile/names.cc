@@ -1,0 +1,101 @@
+#include "profile/names.h"
+
+#include <cxxabi.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "base/text.h"
+
+namespace kp {
+
+namespace {
+
+std::string demangled(std::string_view symbol) {
+  std::string text(trim(symbol));
+  if (!starts_with(text, "_Z")) return text;
+  int status = 0;
+  std::unique_ptr<char, decltype(&std::free)> plain(
+      abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status), &std::free);
+  return status == 0 && plain ? std::string(plain.get()) : text;
+}
+
+// Where the name starts and ends in "void ns::f<...>(...)": angle brackets and parentheses nest.
+struct Span {
+  std::size_t begin = 0, end = 0;
+};
+
+Span name_span(std::string_view s) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  Span span;
+  int depth = 0;
+  std::size_t i = 0;
+  for (; i < s.size(); ++i) {
+    if (depth == 0 && s.substr(i, kAnonymous.size()) == kAnonymous) {
+      i += kAnonymous.size() - 1;
+      continue;
+    }
+    char c = s[i];
+    if (c == '<') ++depth;
+    if (c == '>' && depth > 0) --depth;
+    if (depth == 0 && c == '(') break;
+    if (depth == 0 && c == ' ') span.begin = i + 1;
+  }
+  span.end = i;
+  return span;
+}
+
+}  // namespace
+
+std::string function_name(std::string_view signature) {
+  std::string text = demangled(signature);
+  Span span = name_span(text);
+  std::string name;
+  int depth = 0;
+  for (std::size_t i = span.begin; i < span.end; ++i) {
+    char c = text[i];
+    if (c == '<' && text.compare(i, 9, "<unnamed>") == 0) {  // nvcc's anonymous namespace
+      name += "<unnamed>";
+      i += 8;
+      continue;
+    }
+    if (c == '<') ++depth;
+    if (depth == 0) name.push_back(c);
+    if (c == '>' && depth > 0) --depth;
+  }
+  return name.empty() ? text : name;
+}
+
+std::string_view last_part(std::string_view name) {
+  std::size_t at = name.rfind("::");
+  return at == std::string_view::npos ? name : name.substr(at + 2);
+}
+
+std::string comparable_signature(std::string_view signature) {
+  std::string text = demangled(signature);
+  Span span = name_span(text);
+  if (span.begin == 0 && span.end == text.size() && !contains(text, "<")) return "";
+  text = text.substr(span.begin);
+  // Casts inside template arguments: "<(int)16>" and "<16>" are the same.
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    bool after_argument_start = !out.empty() && (out.back() == '<' || out.back() == ',');
+    if (c == '(' && after_argument_start) {
+      std::size_t close = text.find(')', i);
+      if (close != std::string::npos && close + 1 < text.size() &&
+          (std::isalnum(static_cast<unsigned char>(text[close + 1])) != 0 ||
+           text[close + 1] == '-')) {
+        i = close;
+        continue;
+      }
+    }
+    if (c != ' ') out.push_back(c);
+  }
+  // "const float *" (ncu) and "float const*" (the C++ ABI) are the same: drop the qualifier.
+  return replace_all(out, "const", "");
+}
+
+}  // namespace kp
