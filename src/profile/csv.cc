@@ -34,7 +34,7 @@ std::optional<CsvRecord> CsvReader::parse() {
       if (end == std::string_view::npos) end = text_.size();
       field.assign(text_.substr(at, end - at));
       at = end;
-      if (at >= text_.size()) record.cut = !field.empty();
+      record.cut = at >= text_.size();  // a quoted field is whole once its quote closed
       if (!field.empty() && field.back() == '\r') field.pop_back();
     }
     record.fields.push_back(std::move(field));

@@ -199,11 +199,14 @@ class PageReader {
       return;
     }
     NcuCells cells;
-    for (std::size_t i = 0; i < header_.names.size(); ++i) {
+    std::size_t whole = record.fields.size() - (record.cut ? 1 : 0);
+    if (record.cut)
+      profile_.notes.push_back(fmt::format(
+          "{}:{}: the text ends inside the row; its last value was left out", name_, record.line));
+    for (std::size_t i = 0; i < whole; ++i) {
       if (!is_known_to_ncu(header_.names[i])) continue;
-      bool whole = !(record.cut && i + 1 == record.fields.size());
       cells[header_.names[i]].push_back(
-          {header_.units.empty() ? "" : header_.units[i], whole ? record.fields[i] : ""});
+          {header_.units.empty() ? "" : header_.units[i], record.fields[i]});
     }
     KernelProfile kernel = kernel_of(header_, record);
     fill_metrics(kernel, cells, style_, where(kernel, record.fields[0]), refusals_);
@@ -213,7 +216,7 @@ class PageReader {
 
   void details_row(const CsvRecord& record) {
     std::size_t value = *header_.column("Metric Value");
-    if (record.fields.size() <= value) return cut_row(record);
+    if (record.fields.size() < value + (record.cut ? 2 : 1)) return cut_row(record);
     std::string key = fmt::format("{}/{}", header_.get(record, "Process ID"), record.fields[0]);
     auto it = std::find_if(launches_.begin(), launches_.end(),
                            [&](const Launch& l) { return l.key == key; });
@@ -222,9 +225,8 @@ class PageReader {
                             {key, record.fields[0], kernel_of(header_, record), {}});
     std::string_view metric = header_.get(record, "Metric Name");
     if (!is_known_to_ncu(metric)) return;
-    bool whole = !(record.cut && value + 1 == record.fields.size());
     it->cells[std::string(metric)].push_back(
-        {std::string(header_.get(record, "Metric Unit")), whole ? record.fields[value] : ""});
+        {std::string(header_.get(record, "Metric Unit")), record.fields[value]});
   }
 
   void finish_details() {
