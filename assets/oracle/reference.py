@@ -195,11 +195,13 @@ class _State:
         """Names of what had changed."""
         changed = []
         for origin, where, name, tensor, version, copied in self.saved:
-            if where.get(name) is not tensor or tensor._version != version:
-                changed.append(origin)
-                where[name] = tensor
-                with torch.no_grad():
-                    tensor.copy_(copied)
+            # Values are looked at too: batch normalisation writes past the version counter.
+            if where.get(name) is tensor and tensor._version == version and torch.equal(tensor, copied):
+                continue
+            changed.append(origin)
+            where[name] = tensor
+            with torch.no_grad():
+                tensor.copy_(copied)
         return changed
 
 
