@@ -2,10 +2,13 @@
 // Oracle: the trusted process that knows the truth. For KernelBench tasks it is
 // assets/oracle/oracle.py (PyTorch); for native tasks it is this program again (`kernelpro
 // oracle`), running the reference. Both speak the same lines of JSON (docs/protocols.md).
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "base/process.h"
 #include "device/info.h"
 #include "task/task.h"
@@ -28,8 +31,10 @@ struct OracleOptions {
   std::string device = "cuda:0";  // "cpu": describe only (no GPU needed)
   Precision precision = Precision::strict;
   std::optional<Tolerance> tolerance;
-  double timeout_s = 600;  // of one request
-  std::string log_path;    // the oracle's stderr
+  std::optional<std::uint64_t> init_seed;  // of the parameters; none: secret
+  bool force = false;                      // takes tasks that are unfit, with a note
+  double timeout_s = 600;                  // of one request
+  std::string log_path;                    // the oracle's stderr; empty: a temporary file
 };
 
 struct Draw {
@@ -41,6 +46,15 @@ struct Comparison {
   std::vector<LeafError> leaves;
   std::string accuracy_class;  // when ok
 };
+
+// The python that runs the oracle: OracleOptions.python or KERNELPRO_PYTHON when given, else the
+// first of the program's and the working folder's .venv and python3 that has torch. The Error says
+// what each lacks.
+Result<std::string> find_python(const std::string& wanted);
+
+// Path of oracle.py, written from the assets into a folder of the cache that is named by its
+// content.
+Result<fs::path> unpack_oracle();
 
 class Oracle {
  public:
@@ -59,12 +73,15 @@ class Oracle {
   std::vector<std::pair<std::string, double>> last_stages() const { return stages_; }
 
  private:
-  Oracle(LineProcess process, double timeout_s);
+  Oracle() = default;
   Result<Json> ask(const Json& request);
+  Result<Json> read_answer(std::string_view doing, double timeout_s);
+  Error ended(std::string message);  // with the tail of the log; the process is gone afterwards
 
   std::unique_ptr<LineProcess> process_;
   double timeout_s_ = 600;
   Task task_;
+  std::optional<TempFolder> log_folder_;
   std::string log_path_;
   std::vector<std::pair<std::string, double>> stages_;
 };

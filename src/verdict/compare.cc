@@ -1,0 +1,195 @@
+#include "verdict/compare.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+namespace kp {
+
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+double largest_of(DType type) {
+  switch (type) {
+    case DType::f16:
+      return 65504.0;
+    case DType::bf16:
+      return 3.3895313892515355e38;
+    case DType::f32:
+    case DType::c64:
+      return 3.4028234663852886e38;
+    case DType::f8e4m3:
+      return 448.0;
+    case DType::f8e5m2:
+      return 57344.0;
+    default:
+      return kInf;
+  }
+}
+
+// Calls visit(place in the storage, index) for every element in row-major order.
+template <class Visit>
+void for_each_element(const TensorSpec& spec, const Visit& visit) {
+  std::vector<std::int64_t> index(spec.shape.size(), 0);
+  for (std::int64_t n : spec.shape)
+    if (n == 0) return;
+  for (;;) {
+    std::int64_t place = 0;
+    for (std::size_t d = 0; d < index.size(); ++d) place += index[d] * spec.strides[d];
+    visit(static_cast<std::size_t>(place), index);
+    std::size_t d = index.size();
+    while (d > 0 && ++index[d - 1] == spec.shape[d - 1]) index[--d] = 0;
+    if (d == 0) return;
+  }
+}
+
+struct TruthSize {
+  double squares = 0;  // of the finite values
+  double largest = 0;
+  double count = 0;
+  double scale() const {
+    if (squares > 0) return std::sqrt(squares / count);
+    return largest > 0 ? largest : 1;
+  }
+};
+
+TruthSize size_of_truth(const TensorSpec& spec, std::span<const double> truth) {
+  TruthSize size;
+  for_each_element(spec, [&](std::size_t place, const auto&) {
+    double t = truth[place];
+    size.count += 1;
+    if (!std::isfinite(t)) return;
+    size.squares += t * t;
+    size.largest = std::max(size.largest, std::abs(t));
+  });
+  return size;
+}
+
+double relative(double error_squares, double truth_squares) {
+  if (truth_squares > 0) return std::sqrt(error_squares / truth_squares);
+  return error_squares > 0 ? kInf : 0;
+}
+
+double error_of(double t, double o) {
+  if (std::isfinite(t) && std::isfinite(o)) return std::abs(o - t);
+  return t == o || (std::isnan(t) && std::isnan(o)) ? 0 : kInf;
+}
+
+Tolerance tolerance_for(const TensorSpec& spec, double scale, double eager_max_abs,
+                        Precision precision, const std::optional<Tolerance>& user,
+                        const ComparisonRule& rule) {
+  if (epsilon_of(spec.dtype) == 0) return {};
+  if (user) return *user;
+  Tolerance t = precision == Precision::strict ? rule.strict
+                : precision == Precision::tf32 ? rule.tf32
+                                               : rule.half;
+  double epsilon = epsilon_of(spec.dtype);
+  t.atol = std::max(t.atol, epsilon) * scale;
+  t.rtol = std::max(t.rtol, epsilon);
+  // Where the reference itself errs by more than the tolerance, rule 2 alone decides.
+  if (std::isfinite(eager_max_abs)) t.atol = std::max(t.atol, rule.k_max * eager_max_abs);
+  return t;
+}
+
+std::string beyond_eager(const TensorSpec& spec, const LeafError& leaf, double largest,
+                         const ComparisonRule& rule) {
+  double floor = error_floor_of(spec.dtype);
+  double l2 = rule.k_l2 * std::max(leaf.eager_rel_l2, floor);
+  if (leaf.rel_l2 > l2)
+    return fmt::format(
+        "{}: relative L2 error {:.6g} is above {:.6g}, {:.6g} times what the reference's own "
+        "arithmetic errs",
+        spec.name, leaf.rel_l2, l2, rule.k_l2);
+  double most = rule.k_max * std::max(leaf.eager_max_abs, floor * largest);
+  if (leaf.max_abs > most)
+    return fmt::format(
+        "{}: max error {:.6g} is above {:.6g}, {:.6g} times what the reference's own arithmetic "
+        "errs",
+        spec.name, leaf.max_abs, most, rule.k_max);
+  return "";
+}
+
+}  // namespace
+
+double epsilon_of(DType type) {
+  switch (type) {
+    case DType::f64:
+    case DType::c128:
+      return 0x1p-52;
+    case DType::f32:
+    case DType::c64:
+      return 0x1p-23;
+    case DType::f16:
+      return 0x1p-10;
+    case DType::bf16:
+      return 0x1p-7;
+    case DType::f8e4m3:
+      return 0x1p-3;
+    case DType::f8e5m2:
+      return 0x1p-2;
+    default:
+      return 0;
+  }
+}
+
+// Four ulps of f32 are enough for another order of summation; 16 bits and less already round by
+// more. f64 has no better truth to compare with.
+double error_floor_of(DType type) {
+  if (type == DType::f64 || type == DType::c128) return 1e-12;
+  if (type == DType::f32 || type == DType::c64) return 4 * 0x1p-23;
+  return epsilon_of(type);
+}
+
+LeafError compare_leaf(const TensorSpec& spec, std::span<const double> truth,
+                       std::span<const double> out, double eager_max_abs, double eager_rel_l2,
+                       Precision precision, const std::optional<Tolerance>& user,
+                       const ComparisonRule& rule) {
+  KP_CHECK(truth.size() == out.size());
+  const bool exact = epsilon_of(spec.dtype) == 0;
+  const TruthSize size = size_of_truth(spec, truth);
+  const double limit = largest_of(spec.dtype);
+  const Tolerance tolerance =
+      tolerance_for(spec, size.scale(), eager_max_abs, precision, user, rule);
+  LeafError leaf;
+  leaf.tensor = spec.name;
+  leaf.eager_max_abs = eager_max_abs;
+  leaf.eager_rel_l2 = eager_rel_l2;
+  double squares = 0;
+  double outside = 0;
+  double worst_excess = 0;
+  double allowed = 0;
+  for_each_element(spec, [&](std::size_t place, const std::vector<std::int64_t>& index) {
+    double t = truth[place];
+    if (std::abs(t) > limit) t = std::copysign(kInf, t);
+    double error = error_of(t, out[place]);
+    squares += error * error;
+    leaf.max_abs = std::max(leaf.max_abs, error);
+    double bound = tolerance.atol + (std::isfinite(t) ? tolerance.rtol * std::abs(t) : 0);
+    if (!(error > bound)) return;
+    outside += 1;
+    if (!(error - bound > worst_excess)) return;
+    worst_excess = error - bound;
+    allowed = bound;
+    leaf.worst_index = index;
+    leaf.expected = t;
+    leaf.actual = out[place];
+  });
+  leaf.outside = size.count > 0 ? outside / size.count : 0;
+  leaf.rel_l2 = exact ? leaf.outside : relative(squares, size.squares);
+  if (outside > 0) {
+    std::string index =
+        leaf.worst_index.empty() ? "" : fmt::format("[{}]", fmt::join(leaf.worst_index, ","));
+    leaf.reason = fmt::format(
+        "{}{}: expected {:.6g}, got {:.6g} (max error {:.6g}, tolerance {:.6g}); {:.4g} % of the "
+        "elements are outside",
+        spec.name, index, leaf.expected, leaf.actual, leaf.max_abs, allowed, 100 * leaf.outside);
+  } else if (!exact && !user) {
+    leaf.reason = beyond_eager(spec, leaf, size.largest, rule);
+  }
+  leaf.ok = leaf.reason.empty();
+  return leaf;
+}
+
+}  // namespace kp

@@ -1,0 +1,191 @@
+#include "verdict/verdict.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "base/text.h"
+
+namespace kp {
+
+namespace {
+
+struct OutcomeName {
+  Outcome outcome;
+  std::string_view name;
+};
+constexpr std::array<OutcomeName, 8> kOutcomes = {{{Outcome::correct, "correct"},
+                                                   {Outcome::incorrect, "incorrect"},
+                                                   {Outcome::plan_error, "plan_error"},
+                                                   {Outcome::compile_error, "compile_error"},
+                                                   {Outcome::crashed, "crashed"},
+                                                   {Outcome::timed_out, "timed_out"},
+                                                   {Outcome::out_of_memory, "out_of_memory"},
+                                                   {Outcome::dishonest, "dishonest"}}};
+
+// JSON has no NaN and no infinities: they travel as "nan", "inf" and "-inf".
+Json number(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+double number_or(const Json& object, const char* key, double otherwise) {
+  std::string text = string_or(object, key, "");
+  if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (text == "inf") return std::numeric_limits<double>::infinity();
+  if (text == "-inf") return -std::numeric_limits<double>::infinity();
+  return double_or(object, key, otherwise);
+}
+
+Json list_of(const Json& object, const char* key) {
+  if (!object.is_object()) return Json::array();
+  auto it = object.find(key);
+  return it != object.end() && it->is_array() ? *it : Json::array();
+}
+
+// What identifies the build and sums up its use of resources; its log and diagnostics stay in the
+// build cache, under the key.
+Build build_summary_from_json(const Json& json) {
+  Build build;
+  build.ok = bool_or(json, "ok", false);
+  build.key = string_or(json, "key", "");
+  build.arch = string_or(json, "arch", "");
+  build.cubin = string_or(json, "cubin", "");
+  build.log = string_or(json, "log", "");
+  build.seconds = double_or(json, "seconds", 0);
+  build.cached = bool_or(json, "cached", false);
+  build.timed_out = bool_or(json, "timed_out", false);
+  return build;
+}
+
+}  // namespace
+
+std::string_view name_of(Outcome outcome) {
+  for (const auto& row : kOutcomes)
+    if (row.outcome == outcome) return row.name;
+  KP_CHECK(!"outcome has a name");
+}
+
+Result<Outcome> parse_outcome(std::string_view name) {
+  for (const auto& row : kOutcomes)
+    if (row.name == name) return row.outcome;
+  std::vector<std::string> known;
+  for (const auto& row : kOutcomes) known.emplace_back(row.name);
+  return fail(fmt::format("unknown outcome \"{}\"", name), "known: " + join(known, ", "));
+}
+
+std::optional<double> Verdict::speedup(std::string_view baseline) const {
+  if (!timing || !(timing->median_ms > 0)) return std::nullopt;
+  for (const auto& b : baselines)
+    if (b.name == baseline) return b.timing.median_ms / timing->median_ms;
+  return std::nullopt;
+}
+
+std::optional<double> Verdict::speedup() const {
+  return baselines.empty() ? std::nullopt : speedup(baselines.front().name);
+}
+
+Json to_json(const Timing& timing) {
+  return {{"median_ms", number(timing.median_ms)},
+          {"mad_ms", number(timing.mad_ms)},
+          {"ci95_ms", {number(timing.ci95_ms.low), number(timing.ci95_ms.high)}},
+          {"samples", timing.samples},
+          {"mode", timing.mode},
+          {"l2", timing.l2}};
+}
+
+Timing timing_from_json(const Json& json) {
+  Timing timing;
+  timing.median_ms = number_or(json, "median_ms", 0);
+  timing.mad_ms = number_or(json, "mad_ms", 0);
+  const Json ci = list_of(json, "ci95_ms");
+  if (ci.size() == 2 && ci[0].is_number() && ci[1].is_number())
+    timing.ci95_ms = {ci[0].get<double>(), ci[1].get<double>()};
+  timing.samples = static_cast<int>(int_or(json, "samples", 0));
+  timing.mode = string_or(json, "mode", "");
+  timing.l2 = string_or(json, "l2", "cold");
+  return timing;
+}
+
+Json to_json(const LeafError& leaf) {
+  return {{"tensor", leaf.tensor},
+          {"ok", leaf.ok},
+          {"max_abs", number(leaf.max_abs)},
+          {"rel_l2", number(leaf.rel_l2)},
+          {"eager_max_abs", number(leaf.eager_max_abs)},
+          {"eager_rel_l2", number(leaf.eager_rel_l2)},
+          {"outside", leaf.outside},
+          {"worst_index", leaf.worst_index},
+          {"expected", number(leaf.expected)},
+          {"actual", number(leaf.actual)},
+          {"reason", leaf.reason}};
+}
+
+LeafError leaf_error_from_json(const Json& json) {
+  LeafError leaf;
+  leaf.tensor = string_or(json, "tensor", "");
+  leaf.ok = bool_or(json, "ok", false);
+  leaf.max_abs = number_or(json, "max_abs", 0);
+  leaf.rel_l2 = number_or(json, "rel_l2", 0);
+  leaf.eager_max_abs = number_or(json, "eager_max_abs", 0);
+  leaf.eager_rel_l2 = number_or(json, "eager_rel_l2", 0);
+  leaf.outside = number_or(json, "outside", 0);
+  for (const auto& i : list_of(json, "worst_index"))
+    if (i.is_number_integer()) leaf.worst_index.push_back(i.get<std::int64_t>());
+  leaf.expected = number_or(json, "expected", 0);
+  leaf.actual = number_or(json, "actual", 0);
+  leaf.reason = string_or(json, "reason", "");
+  return leaf;
+}
+
+Json to_json(const Verdict& verdict) {
+  Json json = {{"outcome", name_of(verdict.outcome)},
+               {"reason", verdict.reason},
+               {"detail", verdict.detail},
+               {"seeds", verdict.seeds},
+               {"accuracy_class", verdict.accuracy_class}};
+  json["leaves"] = Json::array();
+  for (const auto& leaf : verdict.leaves) json["leaves"].push_back(to_json(leaf));
+  json["timing"] = verdict.timing ? to_json(*verdict.timing) : Json();
+  json["timings"] = Json::array();
+  for (const auto& timing : verdict.timings) json["timings"].push_back(to_json(timing));
+  json["baselines"] = Json::array();
+  for (const auto& b : verdict.baselines)
+    json["baselines"].push_back({{"name", b.name}, {"timing", to_json(b.timing)}});
+  json["speedups"] = Json::object();  // read back from timing and baselines
+  for (const auto& b : verdict.baselines)
+    if (auto s = verdict.speedup(b.name)) json["speedups"][b.name] = *s;
+  json["build"] = verdict.build ? to_json(*verdict.build) : Json();
+  json["stages"] = Json::array();
+  for (const auto& [name, seconds] : verdict.stages) json["stages"].push_back({name, seconds});
+  return json;
+}
+
+Result<Verdict> verdict_from_json(const Json& json) {
+  Verdict verdict;
+  KP_ASSIGN(std::string outcome, get_string(json, "outcome", "verdict"));
+  KP_ASSIGN(verdict.outcome, parse_outcome(outcome));
+  verdict.reason = string_or(json, "reason", "");
+  verdict.detail = string_or(json, "detail", "");
+  verdict.seeds = static_cast<int>(int_or(json, "seeds", 0));
+  verdict.accuracy_class = string_or(json, "accuracy_class", "");
+  for (const auto& leaf : list_of(json, "leaves"))
+    verdict.leaves.push_back(leaf_error_from_json(leaf));
+  const Json timing = json.value("timing", Json());
+  if (timing.is_object()) verdict.timing = timing_from_json(timing);
+  for (const auto& t : list_of(json, "timings")) verdict.timings.push_back(timing_from_json(t));
+  for (const auto& b : list_of(json, "baselines"))
+    verdict.baselines.push_back(
+        {string_or(b, "name", ""), timing_from_json(b.value("timing", Json()))});
+  const Json build = json.value("build", Json());
+  if (build.is_object()) verdict.build = build_summary_from_json(build);
+  for (const auto& stage : list_of(json, "stages"))
+    if (stage.is_array() && stage.size() == 2 && stage[0].is_string() && stage[1].is_number())
+      verdict.stages.emplace_back(stage[0].get<std::string>(), stage[1].get<double>());
+  return verdict;
+}
+
+}  // namespace kp
