@@ -11,7 +11,9 @@ from .tensors import map_tensors
 NAMES = {"strict": "eager", "tf32": "eager_tf32", "half": "eager_bf16"}
 # The task's own precision first.
 ORDER = {"strict": ("strict", "tf32"), "tf32": ("tf32", "strict"), "half": ("half", "strict", "tf32")}
-WARM_UP, FEWEST, MOST = 3, 5, 100
+# The runner's own policy: src/verdict/timing.h.
+WARM_UP, FEWEST, MOST = 3, 10, 200
+NARROW_ENOUGH = 0.002  # the 95 % interval lies within +- this share of the median
 ROUNDS = 1000  # of the bootstrap
 
 
@@ -24,11 +26,24 @@ def summarize(samples_ms, mode="eager"):
             "samples": len(samples_ms), "mode": mode, "l2": "cold"}
 
 
-def bootstrap_median(samples, level=0.95):
+def bootstrap_median(samples, level=0.95, rounds=ROUNDS):
     """Percentile bootstrap interval of the median (Efron 1979)."""
     rng = random.Random(0)
-    medians = sorted(statistics.median(rng.choices(samples, k=len(samples))) for _ in range(ROUNDS))
-    return (medians[round((1 - level) / 2 * (ROUNDS - 1))], medians[round((1 + level) / 2 * (ROUNDS - 1))])
+    medians = sorted(statistics.median(rng.choices(samples, k=len(samples))) for _ in range(rounds))
+    return (medians[round((1 - level) / 2 * (rounds - 1))], medians[round((1 + level) / 2 * (rounds - 1))])
+
+
+def enough(samples, seconds, budget_s):
+    """Whether to stop taking samples."""
+    count = len(samples)
+    if count < FEWEST:
+        return False
+    if count >= MOST or seconds > budget_s:
+        return True
+    if count % 10:
+        return False
+    low, high = bootstrap_median(samples, rounds=200)
+    return high - low <= 2 * NARROW_ENOUGH * statistics.median(samples)
 
 
 class Flush:
@@ -48,18 +63,21 @@ def _l2_bytes(device):
 
 def time_call(call, flush, budget_s):
     """Milliseconds of each sample, from its first kernel's start to its last one's end."""
-    for _ in range(WARM_UP):
-        call()
-    torch.cuda.synchronize()
-    samples, end = [], time.monotonic() + budget_s
     begin, done = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    while len(samples) < FEWEST or (len(samples) < MOST and time.monotonic() < end):
+
+    def sample():
         flush()
         begin.record()
         call()
         done.record()
         done.synchronize()
-        samples.append(begin.elapsed_time(done))
+        return begin.elapsed_time(done)
+
+    started, samples = time.monotonic(), []
+    for _ in range(WARM_UP):
+        sample()
+    while not enough(samples, time.monotonic() - started, budget_s):
+        samples.append(sample())
     return samples
 
 

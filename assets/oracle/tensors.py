@@ -63,7 +63,7 @@ class Names:
         self.taken = set()
 
     def claim(self, wanted):
-        name = re.sub(r"[^0-9A-Za-z_]", "_", wanted) or "_"
+        name = re.sub(r"[^0-9A-Za-z_]", "_", wanted)[:100] or "_"
         if name[0].isdigit():
             name = "_" + name
         if name in CPP_WORDS or keyword.iskeyword(name):

@@ -53,15 +53,21 @@ TEST(CompareLeaf, SharedCases) {
                                   number(c["eager_rel_l2"]),
                                   *parse_precision(c["precision"].get<std::string>()), user);
     for (const auto& [key, wanted] : c["expect"].items()) {
-      if (key == "ok") EXPECT_EQ(leaf.ok, wanted.get<bool>()) << leaf.reason;
-      if (key == "reason") EXPECT_EQ(leaf.reason, wanted.get<std::string>());
-      if (key == "worst_index")
+      if (key == "ok") {
+        EXPECT_EQ(leaf.ok, wanted.get<bool>()) << leaf.reason;
+      } else if (key == "reason") {
+        EXPECT_EQ(leaf.reason, wanted.get<std::string>());
+      } else if (key == "worst_index") {
         EXPECT_EQ(leaf.worst_index, wanted.get<std::vector<std::int64_t>>());
-      if (key == "max_abs") expect_equal(leaf.max_abs, number(wanted), key);
-      if (key == "rel_l2") expect_equal(leaf.rel_l2, number(wanted), key);
-      if (key == "outside") expect_equal(leaf.outside, number(wanted), key);
-      if (key == "expected") expect_equal(leaf.expected, number(wanted), key);
-      if (key == "actual") expect_equal(leaf.actual, number(wanted), key);
+      } else {
+        const std::map<std::string, double> measured = {{"max_abs", leaf.max_abs},
+                                                        {"rel_l2", leaf.rel_l2},
+                                                        {"outside", leaf.outside},
+                                                        {"expected", leaf.expected},
+                                                        {"actual", leaf.actual}};
+        ASSERT_TRUE(measured.count(key)) << key;
+        expect_equal(measured.at(key), number(wanted), key);
+      }
     }
   }
 }

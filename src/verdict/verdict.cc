@@ -73,6 +73,7 @@ Result<Outcome> parse_outcome(std::string_view name) {
   for (const auto& row : kOutcomes)
     if (row.name == name) return row.outcome;
   std::vector<std::string> known;
+  known.reserve(kOutcomes.size());
   for (const auto& row : kOutcomes) known.emplace_back(row.name);
   return fail(fmt::format("unknown outcome \"{}\"", name), "known: " + join(known, ", "));
 }

@@ -233,6 +233,15 @@ class Baselines(unittest.TestCase):
         low, high = summarize([1.0] * 50 + [1.1] * 50)["ci95_ms"]
         self.assertTrue(1.0 <= low <= high <= 1.1)
 
+    def test_when_to_stop(self):
+        from oracle.baselines import enough
+        steady, shaky = [1.0] * 10, [1.0, 1.5] * 100
+        self.assertFalse(enough(steady[:9], 99, 0.25))  # the fewest, whatever the budget
+        self.assertTrue(enough(steady, 0.0, 0.25))
+        self.assertFalse(enough(shaky[:50], 0.1, 0.25))
+        self.assertTrue(enough(shaky[:50], 0.3, 0.25))
+        self.assertTrue(enough(shaky, 0.1, 0.25))
+
 
 if __name__ == "__main__":
     unittest.main()
