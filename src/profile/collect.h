@@ -10,7 +10,15 @@ struct CollectRequest {
   std::vector<std::string>
       command;  // runs every launch of the plan once (kernelpro worker --once F)
   double timeout_s = 120;
+  std::vector<std::string> kernels;  // only these functions; empty: all
+  int launch_skip = 0;               // of the launches that match, pass over so many
+  int launch_count = 0;              // and profile so many; 0: all
 };
+
+// ncu's command line for the first counter of each metric that is not in `unknown`;
+// empty when none is left.
+std::vector<std::string> ncu_command(const std::string& ncu, const CollectRequest& request,
+                                     const std::vector<std::string>& unknown);
 
 // Runs ncu for exactly these metrics. What cannot be had (no ncu, no permission, busy counters,
 // time) becomes a note that says what to do; the profile then has what is left.

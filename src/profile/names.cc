@@ -98,4 +98,26 @@ std::string comparable_signature(std::string_view signature) {
   return replace_all(out, "const", "");
 }
 
+FunctionMatch match_function(std::string_view signature,
+                             const std::vector<std::string>& candidates) {
+  std::string name = function_name(signature);
+  std::vector<int> same_name, same_last_part;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    std::string other = function_name(candidates[i]);
+    if (other == name) same_name.push_back(static_cast<int>(i));
+    if (last_part(other) == last_part(name)) same_last_part.push_back(static_cast<int>(i));
+  }
+  const std::vector<int>& found = same_name.empty() ? same_last_part : same_name;
+  if (found.empty()) return {};
+  if (found.size() == 1) return {found[0], false};
+  std::string whole = comparable_signature(signature);
+  FunctionMatch match{-1, true};
+  for (int i : found) {
+    std::string other = comparable_signature(candidates[static_cast<std::size_t>(i)]);
+    if (other != whole) continue;
+    match = {i, match.index >= 0};  // two equal ones are as bad as none
+  }
+  return match.ambiguous ? FunctionMatch{-1, true} : match;
+}
+
 }  // namespace kp

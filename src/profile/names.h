@@ -2,6 +2,7 @@
 // Kernel names: ncu's demangled signatures, mangled symbols and plain C names → one function name.
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kp {
 
@@ -16,5 +17,14 @@ std::string_view last_part(std::string_view name);
 // and casts of template arguments: "gemm_naive<16>(float const*,int)". Empty when `signature` is a
 // plain name.
 std::string comparable_signature(std::string_view signature);
+
+// Which of `candidates` is the function `signature`? By function name (namespaces are left out when
+// that helps), and by the whole signature where several instantiations have the same name.
+struct FunctionMatch {
+  int index = -1;  // -1: none
+  bool ambiguous = false;
+};
+FunctionMatch match_function(std::string_view signature,
+                             const std::vector<std::string>& candidates);
 
 }  // namespace kp

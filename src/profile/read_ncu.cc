@@ -204,7 +204,7 @@ class PageReader {
       profile_.notes.push_back(fmt::format(
           "{}:{}: the text ends inside the row; its last value was left out", name_, record.line));
     for (std::size_t i = 0; i < whole; ++i) {
-      if (!is_known_to_ncu(header_.names[i])) continue;
+      if (!metric_of_counter(header_.names[i])) continue;
       cells[header_.names[i]].push_back(
           {header_.units.empty() ? "" : header_.units[i], record.fields[i]});
     }
