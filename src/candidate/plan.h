@@ -23,9 +23,11 @@ struct PlanBuffer {  // scratch memory of the candidate, not initialised
 struct PlanTensorMap {
   std::string name;
   std::string tensor;
-  std::vector<Expr> dims;     // innermost first; empty: the tensor's own shape reversed
-  std::vector<Expr> strides;  // in elements, of dims 1.. (dim 0 is dense); empty: from the tensor
-  std::vector<Expr> box;      // innermost first
+  std::vector<Expr> dims;  // innermost first; empty: the tensor's own shape reversed
+  // In elements, of dims 1.. (dim 0 is dense). Empty: the tensor's own when dims has its rank, else
+  // dense ones (of a contiguous tensor).
+  std::vector<Expr> strides;
+  std::vector<Expr> box;              // innermost first
   std::string swizzle = "none";       // none | 32B | 64B | 128B
   std::string l2_promotion = "256B";  // none | 64B | 128B | 256B
   std::string interleave = "none";    // none | 16B | 32B
@@ -41,17 +43,18 @@ struct PlanKernel {
   bool cooperative = false;
   bool programmatic_dependent_launch = false;
   // A tensor's, buffer's or tensor map's name, or a typed value "i32:EXPR", "i64:", "u32:", "u64:",
-  // "f32:", "f64:", "f16:", "bf16:", "real:" (f32, or f64 in a native task's truth run). Floating
-  // values are a literal, or a scalar or size of the task by name.
+  // "f32:", "f64:", "f16:", "bf16:", "real:" (a native task's own floating type, f64 in its truth
+  // run; else f32). Floating values are a literal, or a scalar or size of the task by name.
+  // Expressions may use scalars that are whole numbers.
   std::vector<std::string> args;
 };
 
-struct PlanMemset {  // sets every byte of a tensor or buffer
+struct PlanMemset {  // {"memset": TARGET, "value": 0}: sets every byte of a tensor or buffer
   std::string target;
   std::uint8_t value = 0;
 };
 
-struct PlanCopy {  // whole tensors or buffers, of the same bytes
+struct PlanCopy {  // {"copy": FROM, "to": TO}: whole tensors or buffers, of the same bytes
   std::string from;
   std::string to;
 };

@@ -68,7 +68,8 @@ struct ResolvedPlan {
   std::vector<ResolvedStep> steps;  // repeats unrolled
 };
 
-// promote_real: floating tensors and "real:" values become f64 (a native task's truth run).
+// promote_real: floating tensors and buffers and "real:" values become f64 (a native task's truth
+// run).
 // Refused: unknown names (the nearest known one is named), outputs that no step takes, writes by
 // memset or copy to an input, more than 100,000 steps after unrolling, buffers over 64 GiB.
 Result<ResolvedPlan> resolve(const Plan& plan, const Task& task, bool promote_real = false);

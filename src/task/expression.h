@@ -1,6 +1,7 @@
 #pragma once
-// Integer expressions of plans and native tasks over named sizes: + - * / % ( ), ceil_div, min,
-// max. Division truncates and refuses zero; overflow of 64 bits is an Error.
+// Integer expressions of plans and native tasks over named sizes: + - * / % ( ), ceil_div(a, b),
+// min and max of two or more. Division truncates, ceil_div rounds up; zero divisors and overflow of
+// 64 bits are Errors.
 #include <cstdint>
 #include <map>
 #include <string>

@@ -2,7 +2,7 @@
 // Native tasks: a .toml that names tensors, sizes, types and tolerance, and a .cu with its plan
 // that is both the baseline and the reference.
 //
-//   name = "row_softmax"
+//   name = "row_softmax"                  # default: the file's name
 //   reference = "row_softmax.cu"          # candidate file (task file's folder), see candidate.h
 //   precision = "strict"                  # strict | tf32 | half
 //   [sizes]
@@ -22,16 +22,19 @@
 //   [tolerance]                           # optional
 //   atol = 1e-5
 //   rtol = 1e-5
-//   [work]                                # optional: matrix work that cannot be seen from the
-//   tensors matmul_flops = "2*M*N*K"
+//   [work]                                # optional: work that the tensors do not show
+//   matmul_flops = "2*M*N*K"
+//   other_flops = "5*B*N"
 //
 // The reference kernel writes `real` for its floating type: it is compiled with real = the tensors'
-// own type for the baseline, and with real = double (all floating tensors f64) for the truth.
+// own type for the baseline, and with real = double (all floating tensors f64) for the truth. So
+// all floating tensors of a task have one type.
 #include "base/files.h"
 #include "task/task.h"
 
 namespace kp {
 
+// Errors say file, line, key and what is allowed: "a.toml:12: tensors.x.role: cannot be \"out\"".
 Result<Task> load_native_task(const fs::path& toml);
 
 // Path of the reference's .cu file.

@@ -87,6 +87,8 @@ struct Task {
   const TensorSpec* find_tensor(std::string_view tensor_name) const;
 };
 
+// Field names are the structs' own; "values" is {"kind", "low", "high"}; "tolerance" is null or
+// {"atol", "rtol"}; numbers that are not finite are "inf", "-inf", "nan". Errors name the place.
 Json to_json(const Task& task);
 Result<Task> task_from_json(const Json& json);  // the oracle's `describe` answer has this form
 
