@@ -108,7 +108,10 @@ def plain_tensors(model):
 def arithmetic(precision, device_type="cuda"):
     """strict: no TF32; tf32: TF32 in matrix products and convolutions; half: bf16 autocast."""
     matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
-    before = matmul.allow_tf32, cudnn.allow_tf32
+    try:
+        before = matmul.allow_tf32, cudnn.allow_tf32
+    except RuntimeError:  # the task used newer switches, which these cannot read: PyTorch's defaults
+        before = False, True
     matmul.allow_tf32 = cudnn.allow_tf32 = precision == "tf32"
     try:
         if precision == "half":
