@@ -3,6 +3,7 @@
 // killed, behind a content-addressed cache.
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/files.h"
@@ -21,11 +22,13 @@ struct Diagnostic {
 
 struct KernelResources {
   KernelParams params;            // name, parameter table, launch bound, static shared memory
+  std::string symbol;             // in the cubin; differs from params.kernel unless extern "C"
   std::uint32_t registers = 0;    // per thread
   std::uint32_t stack_bytes = 0;  // local memory a thread: spills and arrays
   std::uint32_t spill_store_bytes = 0;
   std::uint32_t spill_load_bytes = 0;
   std::uint32_t barriers = 0;
+  std::uint32_t required_cluster[3] = {};  // of __cluster_dims__; 0: free
 };
 
 struct Build {
@@ -39,6 +42,9 @@ struct Build {
   double seconds = 0;  // 0.00x when it came from the cache
   bool cached = false;
   bool timed_out = false;  // then ok is false: the candidate's fault
+  std::string source;      // the candidate's, for describe_diagnostics
+  std::string
+      precompiled;  // header that was used precompiled: "used", "created", else "" or why not
 };
 
 struct BuildOptions {
@@ -52,7 +58,10 @@ struct BuildOptions {
 // Error only for what is not the candidate's fault (NVRTC missing, cache not writable).
 Result<Build> build(const Candidate& candidate, const BuildOptions& options);
 
-// The first errors in words, for people and for the repair prompt.
+// The symbol of the kernel that a plan names; empty when there is none.
+std::string symbol_of(const Build& build, std::string_view kernel);
+
+// The first errors in words, each with its source line, for people and for the repair prompt.
 std::string describe_diagnostics(const Build& build, int at_most);
 
 Json to_json(const Build& build);
