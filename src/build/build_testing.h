@@ -1,5 +1,5 @@
 #pragma once
-// For the tests of this folder: builds with the program under test and a cache of their own.
+// For the tests of this folder: builds with a cache of their own.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -16,12 +16,8 @@
 
 namespace kp {
 
-// The compile process is the real program, not this test.
 inline const fs::path& test_cache() {
-  static const TempFolder folder = [] {
-    ::setenv("KERNELPRO_PROGRAM", KERNELPRO_BINARY, 1);
-    return TempFolder::make("kernelpro-build-test").value();
-  }();
+  static const TempFolder folder = TempFolder::make("kernelpro-build-test").value();
   return folder.path();
 }
 
@@ -34,7 +30,6 @@ inline Candidate candidate_of(const std::string& source, const std::string& name
 
 inline Build build_text(const std::string& source, BuildOptions options = {}) {
   if (options.cache.empty()) options.cache = test_cache();
-  ::setenv("KERNELPRO_PROGRAM", KERNELPRO_BINARY, 1);
   auto built = build(candidate_of(source), options);
   EXPECT_TRUE(built) << (built ? "" : built.error().text());
   return built ? *built : Build{};

@@ -141,16 +141,26 @@ void limit_memory() {
   ::setrlimit(RLIMIT_CORE, &core);
 }
 
+// This process's command line, from "kernelpro" on.
+std::vector<std::string> own_arguments() {
+  std::vector<std::string> arguments;
+  std::string text = read_file("/proc/self/cmdline").value_or("");
+  for (std::string_view argument : split(text, '\0')) arguments.emplace_back(argument);
+  if (!arguments.empty()) arguments.pop_back();  // each argument ends in a zero
+  return arguments;
+}
+
 }  // namespace
 
-int compile_process_main(int argc, char** argv) {
-  if (argc < 3) {
+int compile_process_main() {
+  std::vector<std::string> arguments = own_arguments();
+  if (arguments.size() < 3) {
     std::fprintf(stderr, "usage: kernelpro compile NVRTC [pch]\n");
     return 2;
   }
   // Until the heap is set nothing may depend on the request, so that its address does not either.
-  const bool fixed = argc > 3 && drop_address_randomisation(argv);
-  auto nvrtc = load_nvrtc(argv[2]);
+  const bool fixed = arguments.size() > 3 && drop_address_randomisation(arguments);
+  auto nvrtc = load_nvrtc(arguments[2]);
   if (!nvrtc) {
     std::fprintf(stderr, "%s\n", nvrtc.error().message.c_str());
     return kCannotLoad;

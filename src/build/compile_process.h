@@ -40,7 +40,8 @@ struct CompileReply {
 // Runs the process with the deadline. Error: it could not start, or NVRTC cannot be loaded.
 Result<CompileReply> run_compile_process(const CompileRequest& request, double timeout_s);
 
-// The process's own main, with all of its arguments. Exit code 0 when it has answered.
-int compile_process_main(int argc, char** argv);
+// The process's own main. Its arguments come from /proc/self/cmdline, so that whoever parses the
+// command line needs no knowledge of them. Exit code 0 when it has answered.
+int compile_process_main();
 
 }  // namespace kp

@@ -80,7 +80,7 @@ std::string make_pch(const Nvrtc& nvrtc, const fs::path& file,
 
 }  // namespace
 
-bool drop_address_randomisation(char** argv) {
+bool drop_address_randomisation(const std::vector<std::string>& arguments) {
   int now = ::personality(0xffffffff);
   if (now < 0) return false;
   if ((now & ADDR_NO_RANDOMIZE) != 0) return true;
@@ -91,7 +91,10 @@ bool drop_address_randomisation(char** argv) {
   }
   if (::personality(static_cast<unsigned long>(now) | ADDR_NO_RANDOMIZE) < 0) return false;
   if ((::personality(0xffffffff) & ADDR_NO_RANDOMIZE) == 0) return false;
-  ::execv("/proc/self/exe", argv);
+  std::vector<char*> argv;
+  for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+  argv.push_back(nullptr);
+  ::execv("/proc/self/exe", argv.data());
   return false;
 }
 

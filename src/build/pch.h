@@ -12,7 +12,7 @@ namespace kp {
 
 // Starts this program again without randomisation and with the usual stack limit, unless it is so
 // already. Returns when nothing more can be done: false, with randomisation still on.
-bool drop_address_randomisation(char** argv);
+bool drop_address_randomisation(const std::vector<std::string>& arguments);
 
 // Sets NVRTC's heap for precompiled headers. The layout's fingerprint (heap and library address);
 // empty when this NVRTC has none or the heap could not be made.
