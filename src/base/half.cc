@@ -39,6 +39,12 @@ std::uint16_t to_bf16(double value) {
   auto wide = static_cast<float>(value);
   auto bits = std::bit_cast<std::uint32_t>(wide);
   if (std::isnan(wide)) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
+  // An inexact float is made odd, truncated: the second rounding below then sees on which side of a
+  // tie the value lies.
+  if (std::isfinite(value) && static_cast<double>(wide) != value) {
+    if (std::abs(static_cast<double>(wide)) > std::abs(value)) --bits;
+    bits |= 1;
+  }
   return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 

@@ -10,6 +10,7 @@
 #include "base/half.h"
 #include "base/text.h"
 #include "candidate/scope.h"
+#include "task/check.h"
 
 namespace kp {
 
@@ -56,7 +57,7 @@ Result<double> floating_value(std::string_view text, const Scope& scope, const s
   for (const auto& [scalar, unused] : scope.scalars) known.push_back(scalar);
   for (const auto& [size, unused] : scope.sizes) known.push_back(size);
   return fail(fmt::format("{}: \"{}\" is not a number, a scalar or a size of the task{}", where,
-                          text, did_you_mean(text, known)),
+                          text, is_identifier(text) ? did_you_mean(text, known) : ""),
               "floating values are a literal or one name; compute the rest in the kernel");
 }
 

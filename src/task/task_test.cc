@@ -115,6 +115,30 @@ TEST(TaskJson, OptionalMembersMayBeMissing) {
   EXPECT_EQ(task->find_tensor("y"), nullptr);
 }
 
+// What assets/oracle/oracle.py says of examples/pytorch/layer_norm.py (its source left out).
+TEST(TaskJson, ReadsTheOraclesAnswer) {
+  auto task = task_from_json(Json::parse(R"json({
+    "name": "layer_norm", "path": "examples/pytorch/layer_norm.py", "kind": "kernelbench",
+    "tensors": [
+      {"name": "x", "dtype": "f32", "shape": [16384, 4096], "strides": [4096, 1], "role": "input",
+       "origin": "forward(x)"},
+      {"name": "weight", "dtype": "f32", "shape": [4096], "strides": [1], "role": "parameter",
+       "origin": "weight"},
+      {"name": "bias", "dtype": "f32", "shape": [4096], "strides": [1], "role": "parameter",
+       "origin": "bias"},
+      {"name": "out", "dtype": "f32", "shape": [16384, 4096], "strides": [4096, 1],
+       "role": "output", "origin": "output"}],
+    "scalars": [{"name": "eps", "origin": "eps", "is_integer": false, "value": 1e-05}],
+    "sizes": {"ROWS": 16384, "FEATURES": 4096}, "precision": "strict", "tolerance": null,
+    "work": {"bytes": 536903680, "matmul_flops": 0, "other_flops": 67108864},
+    "operators": ["aten::native_layer_norm"], "notes": []})json"));
+  ASSERT_TRUE(task.has_value()) << task.error().text();
+  EXPECT_EQ(task->tensors.size(), 4U);
+  EXPECT_EQ(task->find_tensor("weight")->role, Role::parameter);
+  EXPECT_EQ(task->work.bytes, 536903680);
+  EXPECT_EQ(task->sizes.at("FEATURES"), 4096);
+}
+
 std::string broken(const std::function<void(Json&)>& change) {
   Json json = to_json(full_task());
   change(json);

@@ -1,0 +1,9 @@
+// For vector_add. Broken on purpose: the last element of each block gets the difference.
+/* plan
+{"steps": [{"kernel": "vector_add", "grid": ["ceil_div(out_numel, 256)"], "block": [256],
+            "args": ["a", "b", "out", "i64:out_numel"]}]}
+*/
+extern "C" __global__ void vector_add(const float* a, const float* b, float* out, long long n) {
+  long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+  if (i < n) out[i] = threadIdx.x == blockDim.x - 1 ? a[i] - b[i] : a[i] + b[i];
+}
