@@ -1,11 +1,10 @@
 #include "device/cuda_program.h"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <cstring>
 
-#include "base/text.h"
+#include "candidate/kernel_name.h"
 
 namespace kp {
 
@@ -13,24 +12,6 @@ namespace {
 
 DeviceFault plan_fault(std::string message) {
   return {DeviceFault::Kind::plan, std::move(message)};
-}
-
-// "void ns::k<128>(float*)" and "k" both name k's function when the base names agree.
-std::string demangled(const char* name) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(name, nullptr, nullptr, &status);
-  std::string out = status == 0 && text != nullptr ? text : name;
-  std::free(text);
-  return out;
-}
-
-bool names_function(std::string_view asked, std::string_view mangled) {
-  if (asked == mangled) return true;
-  std::string full = demangled(std::string(mangled).c_str());
-  if (asked == full) return true;
-  std::string_view base = std::string_view(full).substr(0, full.find('('));
-  if (starts_with(base, "void ")) base.remove_prefix(5);
-  return asked == base;
 }
 
 struct PackedLaunch {
@@ -131,7 +112,7 @@ class CudaProgram : public Device::Program {
     for (CUfunction f : functions_) {
       const char* name = nullptr;
       KP_CUDA(cuda_, cuFuncGetName, &name, f);
-      if (names_function(launch.kernel, name)) return f;
+      if (names_kernel(launch.kernel, name)) return f;
     }
     return tl::make_unexpected(
         plan_fault(fmt::format("{}: the module has no such kernel", launch.where)));
