@@ -9,13 +9,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <kainjow/mustache.hpp>
 
-#include "base/assets.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "llm/providers.h"
+#include "prompt/render.h"
 
 namespace kp {
 namespace {
@@ -39,15 +38,13 @@ std::optional<Look> look_at(const fs::path& file) {
 }
 
 std::string prompt_file(const Call& call, const fs::path& reply) {
-  kainjow::mustache::mustache page{std::string(asset("prompts/mailbox.md"))};
-  page.set_custom_escape([](const std::string& s) { return s; });
   kainjow::mustache::data data;
   data.set("call", call.id);
   data.set("reply", reply.filename().string());
   data.set("temperature", fmt::format("{:g}", call.prompt.temperature));
   data.set("system", std::string(trim(call.prompt.system)));
   data.set("user", std::string(trim(call.prompt.user)));
-  return page.render(data);
+  return render("prompts/mailbox.md", data);
 }
 
 class Mailbox final : public Provider {

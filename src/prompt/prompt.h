@@ -28,7 +28,7 @@ struct PromptInput {
   const Candidate* parent = nullptr;   // improve, repair
   const Verdict* verdict = nullptr;    // the parent's
   std::vector<Directive> directives;   // improve
-  int follow = 0;                      // which of them this child should follow first
+  int follow = 0;                      // index of the one that this child should follow first
   std::vector<Attempt> attempts;       // newest last
   std::string variation;               // seed: a strategy to start from, so that seeds differ
   bool cutlass = false;                // CuTe headers are there
@@ -44,9 +44,16 @@ struct Prompt {
   std::vector<std::string> cut;  // what the budget took away, in words
 };
 
-// Cut first to last: oldest attempts, lower-ranked directives, details of the verdict. Never the
-// task, the contract or the parent's source.
+// Cut first to last: oldest attempts, lower-ranked directives (never the one to follow), details of
+// the verdict. Never the task, the contract or the parent's source: what is still over the budget
+// then is said in `cut`. A budget of 0 or less is none.
+//
+// Needs task; improve and repair need parent and verdict. The system part depends on `cutlass`
+// alone, so that servers can keep it between calls.
 Prompt make_prompt(const PromptInput& input, int token_budget);
+
+// Strategies for seeds, most general first (assets/prompts/variations.md).
+std::vector<std::string> seed_variations();
 
 Json to_json(const Prompt& prompt);
 
