@@ -53,6 +53,7 @@ class Mailbox final : public Provider {
       : folder_(options.folder), wait_(options.wait), timeout_s_(options.timeout_s) {}
 
   std::string name() const override { return "mailbox:" + folder_.string(); }
+  bool time_counts() const override { return false; }
 
   Result<std::optional<Reply>> ask(const Call& call) override {
     auto plain = [](char c) {

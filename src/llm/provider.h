@@ -25,6 +25,8 @@ class Provider {
  public:
   virtual ~Provider() = default;
   virtual std::string name() const = 0;  // "openai:gpt-5", "mailbox:box"
+  // False when people or a queue answer (mailbox): time in ask() then counts against no budget.
+  virtual bool time_counts() const { return true; }
   // Blocks until the reply is whole. nullopt: not there yet, and the provider was told not to wait
   // (mailbox with --no-wait): ask again in a later run. Error: says what to do.
   virtual Result<std::optional<Reply>> ask(const Call& call) = 0;
