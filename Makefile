@@ -39,6 +39,16 @@ test: build
 	python3 tools/check_layers.py
 	ctest --preset $(PRESET) -j 2
 
+demo: build
+	@bash tools/demo.sh $(BUILD)/src/kernelpro
+
+lint: configure
+	clang-format-14 --dry-run -Werror $$(git ls-files 'src/*.cc' 'src/*.h')
+	run-clang-tidy-14 -quiet -p $(BUILD) -j 2 '$(CURDIR)/src/.*\.cc$$'
+
+format:
+	clang-format-14 -i $$(git ls-files 'src/*.cc' 'src/*.h')
+
 release:
 	$(MAKE) build PRESET=release
 

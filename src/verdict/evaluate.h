@@ -29,6 +29,7 @@ class Evaluator {
   Result<Verdict> evaluate(const Candidate& candidate);
   // Stages of what is done once per task: load, draw, truth, baselines.
   const std::vector<std::pair<std::string, double>>& setup_stages() const { return setup_; }
+  int device_index() const { return runner_.device_index(); }
   Oracle& oracle() { return oracle_; }
   Runner& runner() { return runner_; }
   // The draw that profiling runs on (the first seed's).

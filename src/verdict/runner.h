@@ -41,6 +41,7 @@ class Runner {
   Result<Ceilings> measure_ceilings(double timeout_s);
   void stop();  // kills the process; the next call starts a new one
   int restarts() const { return restarts_; }
+  int device_index() const { return options_.device; }
 
  private:
   Result<RunnerAnswer> ask(const Json& request, double timeout_s);

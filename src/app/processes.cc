@@ -1,0 +1,68 @@
+// This program's own processes: the runner, the native oracle, the compiler.
+#include <memory>
+
+#include "app/commands.h"
+#include "build/compile_process.h"
+#include "verdict/native_oracle.h"
+#include "verdict/worker.h"
+
+namespace kp {
+
+namespace {
+
+void add_worker(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("worker", "the runner (docs/protocols.md)")->group("");
+  auto device = std::make_shared<int>(0);
+  auto once = std::make_shared<std::string>();
+  command->add_option("--device", *device, "CUDA device index");
+  command->add_option("--once", *once, "run the plan in this file once, and end");
+  command->callback(
+      [=, &exit_code] { exit_code = once->empty() ? worker_main(*device) : worker_once(*once); });
+}
+
+void add_oracle(CLI::App& app, int& exit_code) {
+  struct Options {
+    NativeOracleOptions native;
+    std::string device = "cuda:0";
+    std::string precision;
+    std::optional<double> atol, rtol;
+    bool force = false;
+  };
+  CLI::App* command =
+      app.add_subcommand("oracle", "the oracle of native tasks (docs/protocols.md)")->group("");
+  auto o = std::make_shared<Options>();
+  command->add_option("TASK", o->native.task, "native .toml")->required();
+  command->add_option("--device", o->device, "cuda:N");
+  command->add_option("--precision", o->precision, "strict, tf32 or half");
+  command->add_option("--atol", o->atol, "absolute tolerance");
+  command->add_option("--rtol", o->rtol, "relative tolerance");
+  command->add_option("--init-seed", o->native.init_seed, "seed of the parameters");
+  command->add_flag("--force", o->force, "accepted for symmetry with oracle.py");
+  command->callback([o, &exit_code] {
+    if (auto colon = o->device.find(':'); colon != std::string::npos)
+      o->native.device = std::atoi(o->device.c_str() + colon + 1);
+    if (auto precision = parse_precision(o->precision)) {
+      o->native.precision = *precision;
+      o->native.precision_given = true;
+    }
+    if (o->atol || o->rtol)
+      o->native.tolerance = Tolerance{o->atol.value_or(0), o->rtol.value_or(0)};
+    exit_code = native_oracle_main(o->native);
+  });
+}
+
+void add_compile(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("compile", "one NVRTC compile (docs/build.md)")->group("");
+  command->allow_extras();
+  command->callback([&exit_code] { exit_code = compile_process_main(); });
+}
+
+}  // namespace
+
+void add_process_commands(CLI::App& app, int& exit_code) {
+  add_worker(app, exit_code);
+  add_oracle(app, exit_code);
+  add_compile(app, exit_code);
+}
+
+}  // namespace kp
