@@ -1,0 +1,55 @@
+#pragma once
+// For tests: the cases of a tool, src/findings/tools/<name>/cases/*.json.
+//
+//   {"what": "...", "profile": {Profile}, "expect": {"findings": [
+//       {"cause": "narrow_loads", "kernel": "k", "severity": "high", "predicted_gain": [1.1, 1.2],
+//        "kernel_gain": [1.1, 1.2], "numbers": {"width_bits": 32}, "words": {...}, "sass": "LDG"}],
+//     "skipped": ["needs dram_gbs, which the profile lacks"]}}
+//
+// Findings are in rank order; members that are left out are not checked; numbers within 1 %.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "findings/tool.h"
+
+namespace kp {
+
+struct CaseFile {
+  std::string name;  // "fires_scale_add"
+  Profile profile;
+  Json expect;
+};
+
+inline fs::path tool_folder(std::string_view tool) {
+  return fs::path(KERNELPRO_SOURCE_DIR) / "src/findings/tools" / tool;
+}
+
+inline std::vector<CaseFile> cases_of(std::string_view tool) {
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::directory_iterator(tool_folder(tool) / "cases")) {
+    if (entry.path().extension() == ".json") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  std::vector<CaseFile> cases;
+  for (const fs::path& path : paths) {
+    auto text = read_file(path);
+    auto json = text ? parse_json(*text, path.string()) : tl::make_unexpected(text.error());
+    auto profile = json ? profile_from_json(json->value("profile", Json::object()))
+                        : tl::make_unexpected(json.error());
+    if (!profile) {
+      ADD_FAILURE() << path << ": " << profile.error().text();
+      continue;
+    }
+    cases.push_back({path.stem(), *profile, json->value("expect", Json::object())});
+  }
+  return cases;
+}
+
+inline Findings run_case(const Tool& tool, const CaseFile& one) {
+  return run_tools(one.profile, {tool});
+}
+
+}  // namespace kp
