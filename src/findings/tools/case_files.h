@@ -27,6 +27,17 @@ inline fs::path tool_folder(std::string_view tool) {
   return fs::path(KERNELPRO_SOURCE_DIR) / "src/findings/tools" / tool;
 }
 
+inline Result<CaseFile> load_case(const fs::path& path) {
+  KP_ASSIGN(std::string text, read_file(path));
+  KP_ASSIGN(Json json, parse_json(text, path.string()));
+  if (!json.contains("profile") || !json.contains("expect") ||
+      !json["expect"].contains("findings") || !json["expect"].contains("skipped")) {
+    return fail(path.string() + ": needs profile, expect.findings and expect.skipped");
+  }
+  KP_ASSIGN(Profile profile, profile_from_json(json["profile"]));
+  return CaseFile{path.stem(), std::move(profile), json["expect"]};
+}
+
 inline std::vector<CaseFile> cases_of(std::string_view tool) {
   std::vector<fs::path> paths;
   for (const auto& entry : fs::directory_iterator(tool_folder(tool) / "cases")) {
@@ -35,15 +46,11 @@ inline std::vector<CaseFile> cases_of(std::string_view tool) {
   std::sort(paths.begin(), paths.end());
   std::vector<CaseFile> cases;
   for (const fs::path& path : paths) {
-    auto text = read_file(path);
-    auto json = text ? parse_json(*text, path.string()) : tl::make_unexpected(text.error());
-    auto profile = json ? profile_from_json(json->value("profile", Json::object()))
-                        : tl::make_unexpected(json.error());
-    if (!profile) {
-      ADD_FAILURE() << path << ": " << profile.error().text();
-      continue;
+    if (auto one = load_case(path)) {
+      cases.push_back(std::move(*one));
+    } else {
+      ADD_FAILURE() << one.error().text();
     }
-    cases.push_back({path.stem(), *profile, json->value("expect", Json::object())});
   }
   return cases;
 }
