@@ -22,6 +22,7 @@ struct Tool {
   // predicted_gain is the kernel's own; run_tools turns it into the whole's, bounds it by the speed
   // of light, and adds the numbers kernel_gain and share_pct.
   std::vector<Finding> (*run)(const ToolInput& input) = nullptr;
+  std::vector<Metric> also_reads = {};  // sharpens the finding where it is there
 };
 
 const std::vector<Tool>& all_tools();

@@ -20,10 +20,11 @@ double tensor_instructions(const SassSummary& sass) {
   return sass.hgmma + sass.hmma + sass.imma + sass.dmma + sass.qgmma;
 }
 
-// Is this kernel one that does the task's matrix products on the ordinary pipes?
+// Is this kernel one that does the task's matrix products on the ordinary pipes? (A lone HFMA2.MMA
+// is how the compiler sets a register to a constant.)
 bool multiplies_without_tensor_cores(const ToolInput& input) {
   const SassSummary& sass = *input.kernel.sass;
-  if (auto ffma = input.kernel.get(Metric::ffma_instructions); ffma && sass.hfma2 == 0) {
+  if (auto ffma = input.kernel.get(Metric::ffma_instructions); ffma && sass.hfma2 <= sass.ffma) {
     return 2 * *ffma >= kKernelsPart * input.profile.work->matmul_flops;
   }
   return sass.ffma + sass.hfma2 > 0 && sass.loops > 0;
