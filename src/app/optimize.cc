@@ -89,12 +89,15 @@ Result<int> run_optimize(OptimizeCommand& command) {
                  command.directives, command.task.quiet);
 
   ::signal(SIGINT, on_interrupt);
-  RunContext context{world, folder};
-  context.options = command.search;
-  context.start = std::move(start);
-  context.seed = command.seed;
+  RunContext context{.world = world,
+                     .folder = folder,
+                     .options = command.search,
+                     .start = std::move(start),
+                     .seed = command.seed,
+                     .budget = {},
+                     .stop = &g_stop,
+                     .clock = {}};
   if (command.budget_given) context.budget = command.search.budget;
-  context.stop = &g_stop;
   KP_ASSIGN(RunOutcome outcome, optimize(context));
   clear_progress();
   if (command.json) {
@@ -125,20 +128,15 @@ void add_search_options(CLI::App& sub, OptimizeCommand& command) {
   SearchOptions& s = command.search;
   sub.add_option("--proposals-first", s.seeds, "proposals before the search begins")
       ->capture_default_str();
-  auto* iterations =
-      sub.add_option("--iterations", s.budget.iterations, "after those")->capture_default_str();
-  auto* tokens = sub.add_option("--tokens", s.budget.tokens, "end at so many tokens; 0: no limit");
-  auto* minutes = sub.add_option("--minutes", s.budget.minutes,
-                                 "end after so many minutes of work; 0: no limit");
+  sub.add_option("--iterations", s.budget.iterations, "after those")->capture_default_str();
+  sub.add_option("--tokens", s.budget.tokens, "end at so many tokens; 0: no limit");
+  sub.add_option("--minutes", s.budget.minutes, "end after so many minutes of work; 0: no limit");
   sub.add_option("--candidates", s.candidates, "proposals an iteration")->capture_default_str();
   sub.add_option("--exploration", s.exploration, "PUCT's constant")->capture_default_str();
   sub.add_option("--prompt-tokens", s.prompt_tokens, "largest prompt")->capture_default_str();
   sub.add_option("--directives", command.directives, "how many a prompt shows")
       ->capture_default_str();
   sub.add_option("--search-seed", command.seed, "seed of the search itself; 0: drawn");
-  sub.callback([&command, iterations, tokens, minutes] {
-    command.budget_given = iterations->count() + tokens->count() + minutes->count() > 0;
-  });
 }
 
 }  // namespace
@@ -153,7 +151,9 @@ void add_optimize_command(CLI::App& app, int& exit_code) {
   sub->add_option("--runs", command->runs, "folder of the runs")->capture_default_str();
   sub->add_option("--resume", command->resume, "go on with a run: its folder, its name, or last");
   sub->add_flag("--json", command->json, "the report as JSON on stdout");
-  sub->final_callback([command, &exit_code] {
+  sub->callback([command, sub, &exit_code] {
+    for (const char* budget : {"--iterations", "--tokens", "--minutes"})
+      command->budget_given = command->budget_given || sub->count(budget) > 0;
     auto done = run_optimize(*command);
     clear_progress();
     exit_code = done ? *done : report_error(done.error(), command->json);

@@ -104,7 +104,8 @@ Tool high_dram_throughput_tool() {
           .needs = {Metric::duration_us, Metric::dram_gbs, Metric::dram_throughput_pct,
                     Metric::dram_bytes_read, Metric::dram_bytes_write},
           .needs_sass = false,
-          .run = run};
+          .run = run,
+          .also_reads = {Metric::l1_throughput_pct, Metric::sm_throughput_pct, Metric::l2_hit_pct}};
 }
 
 }  // namespace kp

@@ -138,7 +138,8 @@ Tool occupancy_limiter_tool() {
                 Metric::grid_blocks, Metric::threads_per_block, Metric::registers_per_thread,
                 Metric::issue_active_pct, Metric::sm_throughput_pct, Metric::memory_throughput_pct},
       .needs_sass = false,
-      .run = run};
+      .run = run,
+      .also_reads = {Metric::dynamic_smem_bytes, Metric::static_smem_bytes}};
 }
 
 }  // namespace kp

@@ -125,7 +125,8 @@ Tool tensor_core_tool() {
           .classes = {BoundClass::compute},
           .needs = {Metric::tensor_pipe_pct, Metric::fp32_pipe_pct},
           .needs_sass = true,
-          .run = run};
+          .run = run,
+          .also_reads = {Metric::ffma_instructions, Metric::duration_us}};
 }
 
 }  // namespace kp

@@ -130,7 +130,8 @@ Tool vectorization_tool() {
                     Metric::global_store_requests, Metric::global_store_sectors, Metric::dram_gbs,
                     Metric::dram_throughput_pct},
           .needs_sass = true,
-          .run = run};
+          .run = run,
+          .also_reads = {Metric::dram_bytes_read, Metric::dram_bytes_write}};
 }
 
 }  // namespace kp

@@ -109,7 +109,9 @@ Tool warp_stall_tool() {
           .classes = {BoundClass::latency},
           .needs = needs(),
           .needs_sass = false,
-          .run = run};
+          .run = run,
+          .also_reads = {Metric::dram_throughput_pct, Metric::l1_throughput_pct,
+                         Metric::l2_throughput_pct}};
 }
 
 }  // namespace kp
