@@ -74,7 +74,8 @@ mustache::data scalars_of(const Task& task) {
     row.set("name", s.name);
     row.set("value", fmt::format("{:.17g}", s.value));
     row.set("pass", (s.is_integer ? "i32:" : "f32:") + s.name);
-    row.set("origin", s.origin.empty() ? std::string() : fmt::format(" ({})", s.origin));
+    row.set("origin", s.origin.empty() || s.origin == s.name ? std::string()
+                                                             : fmt::format(" ({})", s.origin));
     rows.push_back(row);
   }
   return rows;

@@ -63,7 +63,7 @@ Task linear_task() {
   task.tensors = {tensor("x", Role::input, {512, 1024}, "forward(x)"), weight,
                   tensor("fc_bias", Role::parameter, {4096}, "fc.bias"),
                   tensor("out", Role::output, {512, 4096}, "output[0]")};
-  task.scalars = {{"slope", "slope", false, 0.01}, {"groups", "groups", true, 4}};
+  task.scalars = {{"slope", "self.slope", false, 0.01}, {"groups", "groups", true, 4}};
   add_tensor_sizes(task);
   task.work = {27279360, 4294967296.0, 4194304};
   task.notes = {"the input is drawn on the GPU"};
@@ -266,7 +266,7 @@ TEST(Prompt, BudgetCutsInOrder) {
   Prompt whole = make_prompt(input, 0);
   std::vector<std::string> seen;
   Prompt last;
-  for (int budget = whole.estimated_tokens; budget > 0; budget -= 5) {
+  for (int budget = whole.estimated_tokens; budget > 0; --budget) {
     Prompt p = make_prompt(input, budget);
     std::string cut = join(p.cut, "; ");
     EXPECT_SAYS(p.user, "&& true;  // <&>");           // the parent's source
@@ -347,8 +347,11 @@ TEST(Prompt, ExamplesAreValidCandidates) {
     auto resolved = resolve(parsed->plan, task);
     ASSERT_TRUE(resolved) << resolved.error().text();
   }
-  EXPECT_SAYS(make_prompt({.task = &task, .cutlass = true}, 0).system, "TmaDescriptor x_tiles");
-  EXPECT_FALSE(contains(make_prompt({.task = &task}, 0).system, "cute"));
+  PromptInput input;
+  input.task = &task;
+  EXPECT_FALSE(contains(make_prompt(input, 0).system, "cute::"));
+  input.cutlass = true;
+  EXPECT_SAYS(make_prompt(input, 0).system, "TmaDescriptor x_tiles");
 }
 
 TEST(Prompt, VariationsDiffer) {

@@ -34,32 +34,35 @@ std::string shape_in_words(const std::vector<std::int64_t>& shape) {
 }
 
 std::string precision_in_words(const Task& task) {
-  const char* own =
-      task.kind == TaskKind::native ? "the reference kernel's own error" : "PyTorch's own error";
+  bool native = task.kind == TaskKind::native;
+  auto own = [native](const char* how) {
+    return native ? std::string("the reference kernel's own")
+                  : fmt::format("PyTorch's own {}", how);
+  };
   std::string words;
   switch (task.precision) {
     case Precision::strict:
       words = fmt::format(
           "Strict: as exact as the reference in the tensors' own types. The error of each output "
-          "against the double-precision truth may not be more than a small multiple of {} (TF32 "
-          "off). Accumulate float sums in float or better; a single TF32, BF16 or FP16 product of "
+          "against the double-precision truth may not be more than a small multiple of {}. "
+          "Accumulate float sums in float or better; a single TF32, BF16 or FP16 product of "
           "float operands is too coarse, a split into several (3xTF32, for example) is not.",
-          own);
+          own("(TF32 off)"));
       break;
     case Precision::tf32:
       words = fmt::format(
           "TF32: matrix products and convolutions may round their float operands to TF32 (tensor "
           "cores) and accumulate in float. The error of each output against the double-precision "
-          "truth may not be more than a small multiple of {} with TF32 on. BF16 and FP16 operands "
-          "are too coarse.",
-          own);
+          "truth may not be more than a small multiple of {}. BF16 and FP16 operands are too "
+          "coarse.",
+          own("with TF32 on"));
       break;
     case Precision::half:
       words = fmt::format(
           "Half: inner arithmetic may use BF16 or FP16 operands with float accumulation. The error "
           "of each output against the double-precision truth may not be more than a small multiple "
-          "of {} in BF16. The tensors keep their types.",
-          own);
+          "of {}. The tensors keep their types.",
+          own("in BF16"));
       break;
   }
   if (task.tolerance)
