@@ -10,6 +10,7 @@
 #include "base/assets.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "build/toolkit.h"
 #include "prompt/words.h"
 
 namespace kp {
@@ -352,6 +353,33 @@ TEST(Prompt, ExamplesAreValidCandidates) {
   EXPECT_FALSE(contains(make_prompt(input, 0).system, "cute::"));
   input.cutlass = true;
   EXPECT_SAYS(make_prompt(input, 0).system, "TmaDescriptor x_tiles");
+}
+
+TEST(Prompt, ExamplesCompile) {
+  Toolkit toolkit = find_toolkit();
+  if (toolkit.nvrtc.empty()) GTEST_SKIP() << "no NVRTC on this machine";
+  ::setenv("KERNELPRO_PROGRAM", KERNELPRO_BINARY, 1);  // the compile process
+  auto cache = TempFolder::make("kp-prompt").value();
+  std::vector<const char*> names = {"prompts/example.cu"};
+  if (!toolkit.cutlass_include.empty()) names.push_back("prompts/cutlass_example.cu");
+  for (const char* name : names) {
+    Candidate candidate = parse_candidate(asset(name), name).value();
+    BuildOptions options;
+    options.cache = cache.path();
+    options.timeout_s = 200;
+    auto built = build(candidate, options);
+    ASSERT_TRUE(built) << built.error().text();
+    ASSERT_TRUE(built->ok) << name << "\n" << built->log;
+    // As the runner checks it: the parameters have the sizes that the plan passes.
+    Task task;
+    task.tensors = {tensor("x", Role::input, {64, 96}, ""),
+                    tensor("y", Role::output, {64, 96}, "")};
+    task.scalars = {{"eps", "eps", false, 1e-5}};
+    std::vector<KernelParams> params;
+    for (const auto& k : built->kernels) params.push_back(k.params);
+    auto fits = check_plan(resolve(candidate.plan, task).value(), params, h200().limits);
+    EXPECT_TRUE(fits) << fits.error().text();
+  }
 }
 
 TEST(Prompt, VariationsDiffer) {
