@@ -14,12 +14,14 @@ const std::string& identity(const KernelProfile& k) {
 
 std::vector<std::string> identities(const std::vector<SassSummary>& sass) {
   std::vector<std::string> names;
+  names.reserve(sass.size());
   for (const SassSummary& s : sass) names.push_back(s.signature.empty() ? s.function : s.signature);
   return names;
 }
 
 std::vector<std::string> identities(const std::vector<KernelResources>& resources) {
   std::vector<std::string> names;
+  names.reserve(resources.size());
   for (const KernelResources& r : resources) names.push_back(r.params.kernel);
   return names;
 }

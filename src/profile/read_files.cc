@@ -36,12 +36,16 @@ struct Input {
   Kind kind = Kind::unknown;
 };
 
-// Occurrence of kernel `i` among those of the same function: launches of several files are paired
-// by it.
-int occurrence(const std::vector<KernelProfile>& kernels, std::size_t i) {
-  int n = 0;
-  for (std::size_t j = 0; j < i; ++j) n += kernels[j].kernel == kernels[i].kernel ? 1 : 0;
-  return n;
+// The how-manieth launch of its function each kernel is, from 0: launches of several files are
+// paired by it.
+using LaunchKey = std::pair<std::string, int>;
+
+std::vector<LaunchKey> launch_keys(const std::vector<KernelProfile>& kernels) {
+  std::map<std::string, int> seen;
+  std::vector<LaunchKey> keys;
+  keys.reserve(kernels.size());
+  for (const KernelProfile& k : kernels) keys.emplace_back(k.kernel, seen[k.kernel]++);
+  return keys;
 }
 
 bool unlike(const Dim3& a, const Dim3& b) {
@@ -50,21 +54,20 @@ bool unlike(const Dim3& a, const Dim3& b) {
 }
 
 void merge(Profile& into, Profile from, const std::string& name) {
-  std::size_t before = into.kernels.size();
+  std::map<LaunchKey, std::size_t> place;
+  std::vector<LaunchKey> known = launch_keys(into.kernels);
+  for (std::size_t i = 0; i < known.size(); ++i) place[known[i]] = i;
+  std::vector<LaunchKey> keys = launch_keys(from.kernels);
   for (std::size_t i = 0; i < from.kernels.size(); ++i) {
     KernelProfile& kernel = from.kernels[i];
-    int wanted = occurrence(from.kernels, i);
-    KernelProfile* same = nullptr;
-    for (std::size_t j = 0; j < before; ++j) {
-      KernelProfile& k = into.kernels[j];
-      if (k.kernel == kernel.kernel && occurrence(into.kernels, j) == wanted) same = &k;
-    }
+    auto it = place.find(keys[i]);
+    KernelProfile* same = it == place.end() ? nullptr : &into.kernels[it->second];
     bool other_launch =
         same != nullptr && (unlike(same->grid, kernel.grid) || unlike(same->block, kernel.block));
     if (other_launch)
       into.notes.push_back(fmt::format(
           "{}: launch {} of {} has another grid or block than in the file before, and stands apart",
-          name, wanted + 1, kernel.kernel));
+          name, keys[i].second + 1, kernel.kernel));
     if (same == nullptr || other_launch) {
       into.kernels.push_back(std::move(kernel));
       continue;

@@ -218,14 +218,11 @@ class PageReader {
     std::size_t value = *header_.column("Metric Value");
     if (record.fields.size() < value + (record.cut ? 2 : 1)) return cut_row(record);
     std::string key = fmt::format("{}/{}", header_.get(record, "Process ID"), record.fields[0]);
-    auto it = std::find_if(launches_.begin(), launches_.end(),
-                           [&](const Launch& l) { return l.key == key; });
-    if (it == launches_.end())
-      it = launches_.insert(launches_.end(),
-                            {key, record.fields[0], kernel_of(header_, record), {}});
+    auto [at, is_new] = launch_of_.try_emplace(key, launches_.size());
+    if (is_new) launches_.push_back({record.fields[0], kernel_of(header_, record), {}});
     std::string_view metric = header_.get(record, "Metric Name");
     if (!is_known_to_ncu(metric)) return;
-    it->cells[std::string(metric)].push_back(
+    launches_[at->second].cells[std::string(metric)].push_back(
         {std::string(header_.get(record, "Metric Unit")), record.fields[value]});
   }
 
@@ -235,6 +232,7 @@ class PageReader {
       profile_.kernels.push_back(std::move(launch.kernel));
     }
     launches_.clear();
+    launch_of_.clear();
   }
 
   static std::string where(const KernelProfile& kernel, std::string_view id) {
@@ -242,7 +240,7 @@ class PageReader {
   }
 
   struct Launch {
-    std::string key, id;
+    std::string id;
     KernelProfile kernel;
     NcuCells cells;
   };
@@ -250,7 +248,8 @@ class PageReader {
   std::string name_;
   NumberStyle style_;
   Header header_;
-  std::vector<Launch> launches_;  // of the details page, until its end
+  std::vector<Launch> launches_;                  // of the details page, until its end
+  std::map<std::string, std::size_t> launch_of_;  // process and launch → place in launches_
   int passed_over_ = 0;
   Refusals refusals_;
   Profile profile_;
