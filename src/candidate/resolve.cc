@@ -158,8 +158,8 @@ class Steps {
   }
 
   Status add_memset(const PlanMemset& memset, const std::string& where) {
-    KP_TRY(writable(memset.target, where));
-    steps_.emplace_back(MemsetStep{memset.target, memset.value});
+    KP_ASSIGN(const Storage* target, writable(memset.target, where));
+    steps_.emplace_back(MemsetStep{memset.target, memset.value, target->bytes});
     return {};
   }
 
@@ -172,7 +172,7 @@ class Steps {
       return fail(fmt::format("{}: {} has {} bytes, {} has {}", where, copy.from, from->bytes,
                               copy.to, to->bytes),
                   "a copy needs the same number of bytes");
-    steps_.emplace_back(CopyStep{copy.from, copy.to});
+    steps_.emplace_back(CopyStep{copy.from, copy.to, to->bytes});
     return {};
   }
 

@@ -106,6 +106,8 @@ TEST(Resolve, JsonRoundTrip) {
     {"copy": "x", "to": "b"}, {"memset": "y", "value": 7},
     {"kernel": "k", "grid": [1], "block": [1], "cooperative": true, "args": ["b", "y", "f64:0.5"]}]})");
   ASSERT_TRUE(out.has_value()) << out.error().text();
+  EXPECT_EQ(std::get<CopyStep>(out->steps[0]).bytes, out->buffers[0].bytes);
+  EXPECT_GT(std::get<MemsetStep>(out->steps[1]).bytes, 0);
   for (const ResolvedPlan& plan : {*out, resolved(kExample).value()}) {
     Json json = to_json(plan);
     auto back = resolved_plan_from_json(json);

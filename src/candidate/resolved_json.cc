@@ -41,9 +41,11 @@ struct StepToJson {
             {"where", launch.where}};
   }
   Json operator()(const MemsetStep& step) const {
-    return {{"memset", step.target}, {"value", step.value}};
+    return {{"memset", step.target}, {"value", step.value}, {"bytes", step.bytes}};
   }
-  Json operator()(const CopyStep& step) const { return {{"copy", step.from}, {"to", step.to}}; }
+  Json operator()(const CopyStep& step) const {
+    return {{"copy", step.from}, {"to", step.to}, {"bytes", step.bytes}};
+  }
 };
 
 Json to_json(const ResolvedTensorMap& map) {
@@ -113,12 +115,14 @@ Result<ResolvedStep> step_from_json(const Json& json, const std::string& where) 
     KP_ASSIGN(step.target, get_string(json, "memset", where));
     KP_ASSIGN(std::int64_t value, int_within(json, "value", 255, where));
     step.value = static_cast<std::uint8_t>(value);
+    KP_ASSIGN(step.bytes, get_int(json, "bytes", where));
     return ResolvedStep(std::move(step));
   }
   if (json.contains("copy")) {
     CopyStep step;
     KP_ASSIGN(step.from, get_string(json, "copy", where));
     KP_ASSIGN(step.to, get_string(json, "to", where));
+    KP_ASSIGN(step.bytes, get_int(json, "bytes", where));
     return ResolvedStep(std::move(step));
   }
   KernelLaunch launch;

@@ -4,21 +4,9 @@
 
 #include <set>
 
-#include "base/assets.h"
 #include "base/text.h"
 
 namespace kp {
-
-namespace {
-
-std::string strategy(std::size_t index) {
-  std::vector<std::string_view> strategies;
-  for (std::string_view line : lines_of(asset("search/strategies.txt")))
-    if (!trim(line).empty()) strategies.push_back(trim(line));
-  return std::string(strategies[index % strategies.size()]);
-}
-
-}  // namespace
 
 std::string result_line(const Node& node, const NodeRecord& record) {
   if (!record.verdict) return node.closed;
@@ -59,7 +47,8 @@ Prompt prompt_for(const RunState& state, World& world, const ProposalPlan& plan)
   if (plan.act == Act::seed) {
     const auto& temperatures = options.seed_temperatures;
     input.temperature = temperatures[number % temperatures.size()];
-    input.variation = strategy(number);
+    const auto variations = seed_variations();
+    input.variation = variations[number % variations.size()];
   } else {
     const NodeRecord& record = state.record(plan.parent);
     input.temperature =
