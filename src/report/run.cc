@@ -69,10 +69,15 @@ std::string describe_run(const RunState& state, const RunFolder& folder) {
     const NodeRecord& record = state.record(*best);
     out += fmt::format("\nBest kernel: candidate {} in {}\n{}\n", state.tree.at(*best).candidate,
                        folder.best().string(), describe(*record.verdict, 0));
-    if (state.roofline.speed_of_light_ms > 0)
-      out +=
-          fmt::format("  {:.0f} % of the speed of light\n",
-                      100 * state.roofline.speed_of_light_ms / record.verdict->timing->median_ms);
+    if (double light = state.roofline.speed_of_light_ms; light > 0) {
+      double share = light / record.verdict->timing->median_ms;
+      out += share <= 1.05
+                 ? fmt::format("  {:.0f} % of the speed of light\n", 100 * share)
+                 : fmt::format(
+                       "  {:.1f} times the speed of light of the reference's own arithmetic: "
+                       "this kernel does less work than the reference\n",
+                       share);
+    }
     out += "\nHow it was found:\n";
     for (NodeId id : state.tree.path_to(*best)) out += "  " + step_text(state, id) + "\n";
   } else {
