@@ -34,10 +34,14 @@ Prompt prompt_from(const Json& json, Act act) {
 }
 
 Json proposal_event(const std::string& call, const Reply& reply) {
-  return {{"event", "proposal"},          {"call", call},
-          {"text", reply.text},           {"model", reply.model},
-          {"tokens_in", reply.tokens_in}, {"tokens_out", reply.tokens_out},
-          {"seconds", reply.seconds}};
+  return {{"event", "proposal"},
+          {"call", call},
+          {"reply",
+           {{"text", reply.text},
+            {"model", reply.model},
+            {"tokens_in", reply.tokens_in},
+            {"tokens_out", reply.tokens_out},
+            {"seconds", reply.seconds}}}};
 }
 
 Json failed_event(std::string_view event, const Error& error) {

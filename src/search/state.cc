@@ -95,12 +95,13 @@ Result<CallRecord*> call_in(RunState& state, const Json& event, CallRecord::Stat
 
 Status proposal(RunState& state, const Json& event) {
   KP_ASSIGN(CallRecord * call, call_in(state, event, CallRecord::Status::asked));
+  const Json& given = member(event, "reply");
   Reply reply;
-  KP_ASSIGN(reply.text, get_string(event, "text", "proposal"));
-  reply.model = string_or(event, "model", "");
-  reply.tokens_in = int_or(event, "tokens_in", 0);
-  reply.tokens_out = int_or(event, "tokens_out", 0);
-  reply.seconds = double_or(event, "seconds", 0);
+  KP_ASSIGN(reply.text, get_string(given, "text", "proposal.reply"));
+  reply.model = string_or(given, "model", "");
+  reply.tokens_in = int_or(given, "tokens_in", 0);
+  reply.tokens_out = int_or(given, "tokens_out", 0);
+  reply.seconds = double_or(given, "seconds", 0);
   state.tokens_in += reply.tokens_in;
   state.tokens_out += reply.tokens_out;
   state.failures_in_a_row = 0;

@@ -7,7 +7,8 @@
 //                       options, start (source of the starting candidate, or null)
 //   run_resumed         time, budget (null: as before)
 //   asked               call, iteration, act, parent, directive, weight, prompt
-//   proposal            call, text, model, tokens_in, tokens_out, seconds
+//   proposal            call, reply {text, model, tokens_in, tokens_out, seconds}: what the
+//                       provider `replay` reads
 //   call_failed         call, message, hint
 //   call_dropped        call, why
 //   judged              call ("" for the starting candidate), node, candidate, idea, source,
