@@ -120,6 +120,7 @@ TEST_F(NativeTask, SyntaxErrorHasItsLine) {
   EXPECT_TRUE(starts_with(message, "task.toml:17:")) << message;
   EXPECT_TRUE(contains(message, "not valid TOML")) << message;
   EXPECT_TRUE(contains(error_after("B = 4", "B = 4\nB = 5"), "not valid TOML"));
+  EXPECT_TRUE(contains(error_after("[tensors.a]", "[|tensors.a]"), "task.toml:15:"));
 }
 
 TEST_F(NativeTask, UnknownKeysAndChoices) {
