@@ -1,6 +1,7 @@
 # The front door: `make demo` and `make test` do all the set-up on a fresh Debian 12.
 .DEFAULT_GOAL := help
 PRESET ?= dev
+ASAN_FOLDERS := base task candidate profile
 VENV := .venv
 BUILD := build/$(PRESET)
 APT := g++ cmake ninja-build ccache git clang-format-14 clang-tidy-14 python3 python3-venv \
@@ -11,6 +12,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 help:
 	@echo "make demo     set up, build, and run the main job (with what this machine has)"
 	@echo "make test     set up, build, and run all tests that need no GPU"
+	@echo "make asan     the readers' tests under the sanitizers"
 	@echo "make release  one portable binary: build/release/src/kernelpro"
 	@echo "make lint     clang-format and clang-tidy over the tree"
 	@echo "make format   rewrite the sources as clang-format wants them"
@@ -39,6 +41,12 @@ test: build
 	python3 tools/check_layers.py
 	ctest --preset $(PRESET) -j 2
 
+# The readers of outside text, under the address and undefined-behaviour sanitizers.
+asan:
+	$(MAKE) configure PRESET=asan
+	cmake --build --preset asan --target $(ASAN_FOLDERS:%=%_tests)
+	for f in $(ASAN_FOLDERS); do build/asan/src/$${f}_tests --gtest_brief=1 || exit 1; done
+
 demo: build
 	@bash tools/demo.sh $(BUILD)/src/kernelpro
 
@@ -52,4 +60,4 @@ format:
 release:
 	$(MAKE) build PRESET=release
 
-.PHONY: help setup configure build test release lint format demo
+.PHONY: help setup configure build test asan release lint format demo
