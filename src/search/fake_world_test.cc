@@ -13,8 +13,9 @@
 namespace kp {
 
 std::string FakeKernel::source() const {
-  std::string_view plan = bug == 3 ? R"({"steps": [{"kernel": "k", "grids": 7}]})"
-                                   : R"({"steps": [{"kernel": "k", "args": ["x", "y"]}]})";
+  std::string_view plan =
+      bug == 3 ? R"({"steps": [{"kernel": "k", "grids": 7}]})"
+               : R"({"steps": [{"kernel": "k", "grid": [1], "block": [1], "args": ["x", "y"]}]})";
   return fmt::format(
       "/* plan\n{}\n*/\n"
       "// kWidth = {}; kTile = {}; kStages = {}; kBug = {};\n"
