@@ -1,9 +1,28 @@
 #include "build/nvrtc.h"
 
+#include "base/files.h"
+#include "base/text.h"
+
 namespace kp {
+
+namespace {
+
+// NVRTC opens its built-in functions by bare name at the first compile, and the loader does not
+// look beside NVRTC for them (a wheel's folder is on no search path). A library that is loaded
+// already is found by name, so load it from there first.
+void load_builtins_beside(const fs::path& nvrtc) {
+  std::error_code ec;
+  for (const auto& entry : fs::directory_iterator(nvrtc.parent_path(), ec)) {
+    std::string name = entry.path().filename().string();
+    if (starts_with(name, "libnvrtc-builtins.so.")) (void)DynLib::open({entry.path().string()});
+  }
+}
+
+}  // namespace
 
 Result<Nvrtc> load_nvrtc(const std::string& path) {
   Nvrtc n;
+  load_builtins_beside(path);
   KP_ASSIGN(n.lib, DynLib::open({path}));
   decltype(&nvrtcVersion) version = nullptr;
   KP_TRY(n.lib.load(version, "nvrtcVersion"));
