@@ -2,7 +2,7 @@
 // The state of a run: what its events add up to. apply() is the only way to change it, live and in
 // replay, so a resumed run is the run that was interrupted.
 //
-// Events (each also has "active_s": seconds of work so far, over all sessions):
+// Events (each also has "active_s": seconds of work so far, over all starts of the run):
 //   run_started         time, seed, task {name, path, hash}, device, precision, provider, roofline,
 //                       options, start (source of the starting candidate, or null)
 //   run_resumed         time, budget (null: as before)
