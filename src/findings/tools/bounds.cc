@@ -3,6 +3,12 @@
 #include <fmt/format.h>
 
 namespace kp {
+namespace {
+
+// Of the data sheet's peak, what a large copy reaches: 4.28 of 4.8 TB/s on an H200.
+constexpr double kCopyOfPeak = 0.89;
+
+}  // namespace
 
 DramCeiling dram_ceiling(const ToolInput& input) {
   if (input.profile.ceilings && input.profile.ceilings->dram_gbs > 0) {
@@ -10,7 +16,7 @@ DramCeiling dram_ceiling(const ToolInput& input) {
   }
   double gbs = input.kernel.get(Metric::dram_gbs).value_or(0);
   double pct = input.kernel.get(Metric::dram_throughput_pct).value_or(0);
-  return {pct > 0 ? gbs / (pct / 100) : 0, false};
+  return {pct > 0 ? kCopyOfPeak * gbs / (pct / 100) : 0, false};
 }
 
 double dram_headroom(const ToolInput& input) {

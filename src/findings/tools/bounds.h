@@ -10,11 +10,11 @@ namespace kp {
 // GB/s that DRAM can give, and where the number comes from.
 struct DramCeiling {
   double gbs = 0;        // 0: unknown
-  bool measured = true;  // on this device, else the data sheet's peak
+  bool measured = true;  // on this device, else 89 % of the data sheet's peak
 };
 
-// The device's own measured ceiling; without one the peak that the counters imply (achieved over
-// percent of peak), which no copy reaches.
+// The device's own measured ceiling; without one 89 % of the peak that the counters imply (achieved
+// over percent of peak), since no copy reaches the peak.
 DramCeiling dram_ceiling(const ToolInput& input);
 
 // Ceiling over achieved, at least 1; 1 when the ceiling is not known.

@@ -7,12 +7,11 @@ namespace kp {
 namespace {
 
 // Sources of the thresholds: tool.md.
-constexpr double kAtCeiling = 0.80;     // of what DRAM can give
-constexpr double kBusy = 0.60;          // of what DRAM can give
-constexpr double kExtraBytes = 1.25;    // moved over needed
-constexpr double kOtherUnitBusy = 80;   // % of peak: then DRAM is not what waits
-constexpr double kShortestUs = 5;       // under it the start of a kernel dominates
-constexpr double kPeakOfNoCopy = 0.89;  // of the data sheet's peak, where nothing was measured
+constexpr double kAtCeiling = 0.80;    // of what DRAM can give
+constexpr double kBusy = 0.60;         // of what DRAM can give
+constexpr double kExtraBytes = 1.25;   // moved over needed
+constexpr double kOtherUnitBusy = 80;  // % of peak: then DRAM is not what waits
+constexpr double kShortestUs = 5;      // under it the start of a kernel dominates
 
 struct Traffic {
   double kernel_bytes = 0;
@@ -38,7 +37,6 @@ std::vector<Finding> run(const ToolInput& input) {
   double us = *input.kernel.get(Metric::duration_us);
   double achieved = *input.kernel.get(Metric::dram_gbs);
   DramCeiling ceiling = dram_ceiling(input);
-  if (!ceiling.measured) ceiling.gbs *= kPeakOfNoCopy;
   if (ceiling.gbs <= 0 || achieved <= 0 || us < kShortestUs) return {};
 
   double fraction = achieved / ceiling.gbs;

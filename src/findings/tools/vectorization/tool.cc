@@ -15,6 +15,7 @@ constexpr double kIdealLow = 0.75;    // of the sectors of a contiguous access: 
 constexpr double kIdealHigh = 1.15;   // of the sectors: more is misaligned, strided or a mix
 constexpr double kLeastShare = 0.10;  // of the kernel's sectors
 constexpr double kLeastHeadroom = 1.05;
+constexpr double kLeastGain = 1.02;  // of the kernel
 
 struct Direction {
   const char* cause;
@@ -78,6 +79,8 @@ void judge(const ToolInput& input, const Direction& direction, double all_sector
   double share = direction.sectors / all_sectors;
   double fewer = static_cast<double>(kWidest) / bits;
   double bound = std::min(headroom, fewer);
+  double gain = gain_without((1 - 1 / bound) * share);
+  if (gain < kLeastGain) return;
 
   Finding finding;
   finding.cause = direction.cause;
@@ -90,7 +93,7 @@ void judge(const ToolInput& input, const Direction& direction, double all_sector
                      {"sector_share_pct", share * 100},
                      {"dram_gbs", *input.kernel.get(Metric::dram_gbs)},
                      {"ceiling_gbs", dram_ceiling(input).gbs}};
-  finding.predicted_gain = gain_without((1 - 1 / bound) * share);
+  finding.predicted_gain = gain;
   finding.gain_model =
       "the share of the sectors that go by these accesses, sped up by DRAM's ceiling over its "
       "achieved bandwidth or by the factor of fewer accesses, whichever is less";
