@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 
@@ -59,7 +60,7 @@ Markdown read_markdown(std::string_view text) {
         out.prose.emplace_back(line);
       }
     } else if (mark.kind == opened.kind && mark.count >= opened.count && mark.info.empty()) {
-      out.fences.push_back(std::move(open));
+      out.fences.push_back(std::exchange(open, {}));
       opened = {};
     } else if (mark.kind == opened.kind && mark.count >= opened.count) {
       begin(mark, number);

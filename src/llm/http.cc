@@ -63,7 +63,7 @@ struct Connection {
   }
 
   std::string limit_words(double limit_s) const {
-    if (by_deadline) return fmt::format("it was not done within {:g} s", request.timeout_s);
+    if (by_deadline) return fmt::format("it was not done within {:.3g} s", request.timeout_s);
     return fmt::format("not a byte came for {:g} s", limit_s);
   }
 
