@@ -314,8 +314,28 @@ class Loader {
   std::set<std::string> names_;
 };
 
+// The text in ASCII, each byte where it was: what comments hold besides becomes '?', anything else
+// is an Error. toml++ 3.3 is undefined on some characters: is_non_ascii_horizontal_whitespace()
+// reaches its TOML_UNREACHABLE for most letters below U+0499.
+Result<std::string> only_ascii(std::string text, const fs::path& path) {
+  if (starts_with(text, "\xEF\xBB\xBF")) text.erase(0, 3);  // byte order mark
+  int line = 1;
+  bool comment = false;
+  for (char& c : text) {
+    if (c == '\n') ++line;
+    comment = c == '#' || (comment && c != '\n');
+    if (static_cast<unsigned char>(c) < 0x80) continue;
+    if (!comment)
+      return fail(fmt::format("{}:{}: a character outside ASCII", path.string(), line),
+                  "native tasks may hold such characters in comments only");
+    c = '?';
+  }
+  return text;
+}
+
 Result<toml::table> parse_file(const fs::path& path) {
-  KP_ASSIGN(std::string source, read_file(path));
+  KP_ASSIGN(std::string file, read_file(path));
+  KP_ASSIGN(std::string source, only_ascii(std::move(file), path));
   toml::parse_result parsed = toml::parse(source, path.string());
   if (!parsed) {
     const toml::parse_error& e = parsed.error();

@@ -123,6 +123,15 @@ TEST_F(NativeTask, SyntaxErrorHasItsLine) {
   EXPECT_TRUE(contains(error_after("[tensors.a]", "[|tensors.a]"), "task.toml:15:"));
 }
 
+TEST_F(NativeTask, OnlyCommentsMayLeaveAscii) {
+  auto task = load("\xEF\xBB\xBF# \xCE\xB5 is small\n" + std::string(kGood));
+  ASSERT_TRUE(task.has_value()) << task.error().text();
+  EXPECT_EQ(error_after("eps = 1e-5", "\xCE\xB5 = 1e-5"), "task.toml:8: a character outside ASCII");
+  EXPECT_EQ(error_after("eps = 1e-5", "\xCA\x82 # x"), "task.toml:8: a character outside ASCII");
+  EXPECT_EQ(error_after("role = \"parameter\"", "role = \"param\xC3\xA9tre\""),
+            "task.toml:16: a character outside ASCII");
+}
+
 TEST_F(NativeTask, UnknownKeysAndChoices) {
   EXPECT_EQ(error_after("precision =", "precison ="),
             "task.toml:3: precison: unknown key (did you mean \"precision\"?)");
