@@ -16,6 +16,7 @@
 #include "build/diagnostics.h"
 #include "build/includes.h"
 #include "build/toolkit.h"
+#include "candidate/kernel_name.h"
 
 namespace kp {
 
@@ -130,7 +131,7 @@ void add_kernels(Build& build, const std::vector<CubinKernel>& kernels, const Co
   for (const CubinKernel& k : kernels) {
     KernelResources r;
     r.symbol = k.symbol;
-    r.params.kernel = kernel_name(k.symbol);
+    r.params.kernel = base_name(k.symbol);
     for (const auto& [name, symbol] : reply.symbols)
       if (symbol == k.symbol) r.params.kernel = name;  // as the plan spells it
     for (const CubinParam& p : k.params) r.params.sizes.push_back(p.size);

@@ -1,13 +1,11 @@
 #include "build/cubin.h"
 
-#include <cxxabi.h>
 #include <elf.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <optional>
 
 #include "base/text.h"
@@ -227,25 +225,6 @@ Result<std::vector<CubinKernel>> parse_cubin(std::string_view bytes) {
     result.push_back(std::move(kernel));
   }
   return result;
-}
-
-std::string kernel_name(const std::string& symbol) {
-  int status = 0;
-  std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
-  if (status != 0 || text == nullptr) return symbol;
-  // A template's demangled name starts with its return type, which is void for every kernel.
-  std::string_view name = text.get();
-  if (starts_with(name, "void ")) name.remove_prefix(5);
-  // Parameters begin at the first '(' outside angle brackets.
-  int depth = 0;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    if (name[i] == '<') ++depth;
-    if (name[i] == '>' && (i == 0 || name[i - 1] != '-')) --depth;
-    if (name[i] == '(' && depth == 0 && i > 0 && !starts_with(name.substr(i), "(anonymous"))
-      return std::string(name.substr(0, i));
-  }
-  return std::string(name);
 }
 
 }  // namespace kp

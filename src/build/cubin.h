@@ -29,7 +29,4 @@ struct CubinKernel {
 
 Result<std::vector<CubinKernel>> parse_cubin(std::string_view bytes);
 
-// "_Z2tkILi64EEvPfi" → "tk<64>": the name that plans use, without return type and parameters.
-std::string kernel_name(const std::string& symbol);
-
 }  // namespace kp

@@ -4,6 +4,7 @@
 
 #include "base/rng.h"
 #include "build/build_testing.h"
+#include "candidate/kernel_name.h"
 
 namespace kp {
 namespace {
@@ -83,12 +84,12 @@ TEST(Cubin, SharedMemoryOfOlderArchitecturesHasNoReserve) {
 }
 
 TEST(Cubin, NamesAreThoseOfPlans) {
-  EXPECT_EQ(kernel_name("axpy"), "axpy");
-  EXPECT_EQ(kernel_name("_Z5plainPf"), "plain");
-  EXPECT_EQ(kernel_name("_Z2tkILi64EEvPfi"), "tk<64>");
-  EXPECT_EQ(kernel_name("_ZN2ns5innerEPf"), "ns::inner");
-  EXPECT_EQ(kernel_name("_ZN12_GLOBAL__N_11kEPf"), "(anonymous namespace)::k");
-  EXPECT_EQ(kernel_name("_Zbroken"), "_Zbroken");
+  EXPECT_EQ(base_name("axpy"), "axpy");
+  EXPECT_EQ(base_name("_Z5plainPf"), "plain");
+  EXPECT_EQ(base_name("_Z2tkILi64EEvPfi"), "tk<64>");
+  EXPECT_EQ(base_name("_ZN2ns5innerEPf"), "ns::inner");
+  EXPECT_EQ(base_name("_ZN12_GLOBAL__N_11kEPf"), "(anonymous namespace)::k");
+  EXPECT_EQ(base_name("_Zbroken"), "_Zbroken");
 }
 
 TEST(Cubin, BadBytesAreErrorsAndNeverCrash) {

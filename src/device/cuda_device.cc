@@ -112,19 +112,4 @@ Result<std::unique_ptr<Device>> open_cuda_device(int index) {
   return std::unique_ptr<Device>(std::make_unique<CudaDevice>(std::move(context)));
 }
 
-DeviceResult<std::vector<DevicePtr>> allocate_buffers(Device& device, const ResolvedPlan& plan,
-                                                      Addresses& addresses) {
-  std::vector<DevicePtr> owned;
-  for (const auto& buffer : plan.buffers) {
-    auto pointer = device.allocate(buffer.bytes);
-    if (!pointer) {
-      for (DevicePtr p : owned) device.free(p);
-      return tl::make_unexpected(pointer.error());
-    }
-    addresses[buffer.name] = *pointer;
-    owned.push_back(*pointer);
-  }
-  return owned;
-}
-
 }  // namespace kp

@@ -74,8 +74,4 @@ class Device {
 // Opens CUDA device `index` through the driver API.
 Result<std::unique_ptr<Device>> open_cuda_device(int index);
 
-// Allocates a plan's buffers and adds them to `addresses`; the caller frees them.
-DeviceResult<std::vector<DevicePtr>> allocate_buffers(Device& device, const ResolvedPlan& plan,
-                                                      Addresses& addresses);
-
 }  // namespace kp

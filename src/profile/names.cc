@@ -1,26 +1,14 @@
 #include "profile/names.h"
 
-#include <cxxabi.h>
-
 #include <cctype>
-#include <cstdlib>
-#include <memory>
 #include <vector>
 
 #include "base/text.h"
+#include "candidate/kernel_name.h"
 
 namespace kp {
 
 namespace {
-
-std::string demangled(std::string_view symbol) {
-  std::string text(trim(symbol));
-  if (!starts_with(text, "_Z")) return text;
-  int status = 0;
-  std::unique_ptr<char, decltype(&std::free)> plain(
-      abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status), &std::free);
-  return status == 0 && plain ? std::string(plain.get()) : text;
-}
 
 // Where the name starts and ends in "void ns::f<...>(...)": angle brackets and parentheses nest.
 struct Span {
@@ -50,7 +38,7 @@ Span name_span(std::string_view s) {
 }  // namespace
 
 std::string function_name(std::string_view signature) {
-  std::string text = demangled(signature);
+  std::string text = demangled(std::string(trim(signature)));
   Span span = name_span(text);
   std::string name;
   int depth = 0;
@@ -74,7 +62,7 @@ std::string_view last_part(std::string_view name) {
 }
 
 std::string comparable_signature(std::string_view signature) {
-  std::string text = demangled(signature);
+  std::string text = demangled(std::string(trim(signature)));
   Span span = name_span(text);
   if (span.begin == 0 && span.end == text.size() && !contains(text, "<")) return "";
   text = text.substr(span.begin);

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+
+#include "base/parallel.h"
 
 namespace kp {
 
@@ -29,19 +33,34 @@ double largest_of(DType type) {
   }
 }
 
-// Calls visit(place in the storage, index) for every element in row-major order.
+std::vector<std::int64_t> index_at(const TensorSpec& spec, std::size_t position) {
+  std::vector<std::int64_t> index(spec.shape.size());
+  auto rest = static_cast<std::int64_t>(position);
+  for (std::size_t d = index.size(); d-- > 0;) {
+    index[d] = rest % spec.shape[d];
+    rest /= spec.shape[d];
+  }
+  return index;
+}
+
+// Calls visit(place in the storage, position) for the elements at [from, to) in row-major order.
 template <class Visit>
-void for_each_element(const TensorSpec& spec, const Visit& visit) {
-  std::vector<std::int64_t> index(spec.shape.size(), 0);
-  for (std::int64_t n : spec.shape)
-    if (n == 0) return;
-  for (;;) {
+void for_range(const TensorSpec& spec, std::size_t from, std::size_t to, const Visit& visit) {
+  if (spec.shape.empty()) {
+    if (from < to) visit(std::size_t{0}, from);
+    return;
+  }
+  const std::size_t last = spec.shape.size() - 1;
+  const std::int64_t step = spec.strides[last];
+  std::vector<std::int64_t> index = from < to ? index_at(spec, from) : std::vector<std::int64_t>{};
+  while (from < to) {
     std::int64_t place = 0;
-    for (std::size_t d = 0; d < index.size(); ++d) place += index[d] * spec.strides[d];
-    visit(static_cast<std::size_t>(place), index);
-    std::size_t d = index.size();
-    while (d > 0 && ++index[d - 1] == spec.shape[d - 1]) index[--d] = 0;
-    if (d == 0) return;
+    for (std::size_t d = 0; d <= last; ++d) place += index[d] * spec.strides[d];
+    auto in_row = static_cast<std::size_t>(spec.shape[last] - index[last]);
+    std::size_t end = std::min(to, from + in_row);
+    for (; from < end; ++from, place += step) visit(static_cast<std::size_t>(place), from);
+    index[last] = 0;
+    for (std::size_t d = last; d > 0 && ++index[d - 1] == spec.shape[d - 1]; --d) index[d - 1] = 0;
   }
 }
 
@@ -56,15 +75,25 @@ struct TruthSize {
 };
 
 TruthSize size_of_truth(const TensorSpec& spec, std::span<const double> truth) {
-  TruthSize size;
-  for_each_element(spec, [&](std::size_t place, const auto&) {
-    double t = truth[place];
-    size.count += 1;
-    if (!std::isfinite(t)) return;
-    size.squares += t * t;
-    size.largest = std::max(size.largest, std::abs(t));
-  });
-  return size;
+  std::array<TruthSize, kParallelParts> parts;
+  parallel(static_cast<std::size_t>(spec.elements()),
+           [&](std::size_t part, std::size_t from, std::size_t to) {
+             TruthSize size;
+             for_range(spec, from, to, [&](std::size_t place, std::size_t) {
+               double t = truth[place];
+               if (!std::isfinite(t)) return;
+               size.squares += t * t;
+               size.largest = std::max(size.largest, std::abs(t));
+             });
+             parts[part] = size;
+           });
+  TruthSize whole;
+  whole.count = static_cast<double>(spec.elements());
+  for (const TruthSize& part : parts) {
+    whole.squares += part.squares;
+    whole.largest = std::max(whole.largest, part.largest);
+  }
+  return whole;
 }
 
 double relative(double error_squares, double truth_squares) {
@@ -76,6 +105,41 @@ double error_of(double t, double o) {
   if (std::isfinite(t) && std::isfinite(o)) return std::abs(o - t);
   return t == o || (std::isnan(t) && std::isnan(o)) ? 0 : kInf;
 }
+
+// What a range of elements adds up to.
+struct Difference {
+  double squares = 0;
+  double max_abs = 0;
+  double outside = 0;       // elements beyond the tolerance
+  double worst_excess = 0;  // of the element that is furthest beyond it; the first of equals
+  std::size_t worst = 0;    // its position
+  double expected = 0, actual = 0, allowed = 0;
+
+  void add(double t, double o, const Tolerance& tolerance, std::size_t position) {
+    double error = error_of(t, o);
+    squares += error * error;
+    max_abs = std::max(max_abs, error);
+    double bound = tolerance.atol + (std::isfinite(t) ? tolerance.rtol * std::abs(t) : 0);
+    if (!(error > bound)) return;
+    outside += 1;
+    if (!(error - bound > worst_excess)) return;
+    worst_excess = error - bound;
+    worst = position;
+    expected = t;
+    actual = o;
+    allowed = bound;
+  }
+
+  void add(const Difference& later) {
+    double all_squares = squares + later.squares;
+    double all_max = std::max(max_abs, later.max_abs);
+    double all_outside = outside + later.outside;
+    if (later.worst_excess > worst_excess) *this = later;
+    squares = all_squares;
+    max_abs = all_max;
+    outside = all_outside;
+  }
+};
 
 Tolerance tolerance_for(const TensorSpec& spec, double scale, double eager_max_abs,
                         Precision precision, const std::optional<Tolerance>& user,
@@ -156,35 +220,36 @@ LeafError compare_leaf(const TensorSpec& spec, std::span<const double> truth,
   leaf.tensor = spec.name;
   leaf.eager_max_abs = eager_max_abs;
   leaf.eager_rel_l2 = eager_rel_l2;
-  double squares = 0;
-  double outside = 0;
-  double worst_excess = 0;
-  double allowed = 0;
-  for_each_element(spec, [&](std::size_t place, const std::vector<std::int64_t>& index) {
-    double t = truth[place];
-    if (std::abs(t) > limit) t = std::copysign(kInf, t);
-    double error = error_of(t, out[place]);
-    squares += error * error;
-    leaf.max_abs = std::max(leaf.max_abs, error);
-    double bound = tolerance.atol + (std::isfinite(t) ? tolerance.rtol * std::abs(t) : 0);
-    if (!(error > bound)) return;
-    outside += 1;
-    if (!(error - bound > worst_excess)) return;
-    worst_excess = error - bound;
-    allowed = bound;
-    leaf.worst_index = index;
-    leaf.expected = t;
-    leaf.actual = out[place];
-  });
+  std::array<Difference, kParallelParts> parts;
+  parallel(static_cast<std::size_t>(spec.elements()),
+           [&](std::size_t part, std::size_t from, std::size_t to) {
+             Difference sum;
+             for_range(spec, from, to, [&](std::size_t place, std::size_t position) {
+               double t = truth[place];
+               if (std::abs(t) > limit) t = std::copysign(kInf, t);
+               sum.add(t, out[place], tolerance, position);
+             });
+             parts[part] = sum;
+           });
+  Difference whole;
+  for (const Difference& part : parts) whole.add(part);
+  const double outside = whole.outside;
+  leaf.max_abs = whole.max_abs;
+  if (whole.worst_excess > 0) {
+    leaf.worst_index = index_at(spec, whole.worst);
+    leaf.expected = whole.expected;
+    leaf.actual = whole.actual;
+  }
   leaf.outside = size.count > 0 ? outside / size.count : 0;
-  leaf.rel_l2 = exact ? leaf.outside : relative(squares, size.squares);
+  leaf.rel_l2 = exact ? leaf.outside : relative(whole.squares, size.squares);
   if (outside > 0) {
     std::string index =
         leaf.worst_index.empty() ? "" : fmt::format("[{}]", fmt::join(leaf.worst_index, ","));
     leaf.reason = fmt::format(
         "{}{}: expected {:.6g}, got {:.6g} (max error {:.6g}, tolerance {:.6g}); {:.4g} % of the "
         "elements are outside",
-        spec.name, index, leaf.expected, leaf.actual, leaf.max_abs, allowed, 100 * leaf.outside);
+        spec.name, index, leaf.expected, leaf.actual, leaf.max_abs, whole.allowed,
+        100 * leaf.outside);
   } else if (!exact && !user) {
     leaf.reason = beyond_eager(spec, leaf, size.largest, rule);
   }

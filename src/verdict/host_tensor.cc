@@ -3,27 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <numbers>
-#include <thread>
 
 #include "base/half.h"
 #include "base/hash.h"
+#include "base/parallel.h"
 #include "base/rng.h"
 
 namespace kp {
 
 namespace {
-
-// Splits [0, n) over the cores.
-void parallel(std::size_t n, const std::function<void(std::size_t, std::size_t)>& body) {
-  std::size_t workers = std::max(1U, std::thread::hardware_concurrency());
-  if (n < 1U << 16) workers = 1;
-  std::vector<std::jthread> threads;
-  for (std::size_t w = 1; w < workers; ++w)
-    threads.emplace_back(body, n * w / workers, n * (w + 1) / workers);
-  body(0, n / workers);
-}
 
 double unit(std::uint64_t bits) {
   return static_cast<double>(bits >> 11) * 0x1.0p-53;
@@ -32,7 +21,7 @@ double unit(std::uint64_t bits) {
 template <class T>
 std::vector<std::uint8_t> encode_as(const std::vector<double>& values, T (*convert)(double)) {
   std::vector<std::uint8_t> bytes(values.size() * sizeof(T));
-  parallel(values.size(), [&](std::size_t from, std::size_t to) {
+  parallel(values.size(), [&](std::size_t, std::size_t from, std::size_t to) {
     for (std::size_t i = from; i < to; ++i) {
       T v = convert(values[i]);
       std::memcpy(bytes.data() + i * sizeof(T), &v, sizeof(T));
@@ -44,7 +33,7 @@ std::vector<std::uint8_t> encode_as(const std::vector<double>& values, T (*conve
 template <class T>
 std::vector<double> decode_as(const std::vector<std::uint8_t>& bytes, double (*convert)(T)) {
   std::vector<double> values(bytes.size() / sizeof(T));
-  parallel(values.size(), [&](std::size_t from, std::size_t to) {
+  parallel(values.size(), [&](std::size_t, std::size_t from, std::size_t to) {
     for (std::size_t i = from; i < to; ++i) {
       T v;
       std::memcpy(&v, bytes.data() + i * sizeof(T), sizeof(T));
@@ -72,7 +61,7 @@ std::vector<double> draw_values(const TensorSpec& tensor, std::uint64_t seed) {
   const ValueRange& range = tensor.values;
   bool whole = !is_floating(tensor.dtype);
   std::vector<double> values(n);
-  parallel(n, [&](std::size_t from, std::size_t to) {
+  parallel(n, [&](std::size_t, std::size_t from, std::size_t to) {
     for (std::size_t i = from; i < to; ++i) {
       double u = unit(mix64(base + 2 * i));
       double v = range.low;

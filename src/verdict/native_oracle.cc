@@ -18,30 +18,11 @@ namespace {
 
 using Values = std::vector<double>;
 
-struct EagerError {
-  double max_abs = 0;
-  double rel_l2 = 0;
-};
-
 struct Seed {
   std::map<std::string, DevicePtr> memory;  // inputs and parameters
   std::map<std::string, Values> truth;      // outputs, f64
-  std::map<std::string, EagerError> eager;  // the baseline's own error
+  std::map<std::string, LeafError> eager;   // the baseline's own error
 };
-
-EagerError error_of(const Values& truth, const Values& out) {
-  EagerError e;
-  double difference = 0;
-  double norm = 0;
-  for (std::size_t i = 0; i < truth.size(); ++i) {
-    double d = std::abs(out[i] - truth[i]);
-    e.max_abs = std::max(e.max_abs, d);
-    difference += d * d;
-    norm += truth[i] * truth[i];
-  }
-  e.rel_l2 = norm > 0 ? std::sqrt(difference / norm) : std::sqrt(difference);
-  return e;
-}
 
 // The reference as it is compiled for one of its two uses.
 struct Reference {
@@ -215,7 +196,8 @@ class NativeOracle {
       auto eager = run(baseline_, seed.memory, false);
       if (!eager) return tl::make_unexpected(eager.error());
       for (const auto& [name, values] : *eager)
-        seed.eager[name] = error_of(seed.truth[name], values);
+        seed.eager[name] = compare_leaf(*task_.find_tensor(name), seed.truth[name], values, 0, 0,
+                                        task_.precision, std::nullopt);
       stages.push_back({"baseline", eager_watch.seconds()});
       seeds_[number] = std::move(seed);
     }
@@ -252,7 +234,7 @@ class NativeOracle {
       auto values = download(*pointer + static_cast<DevicePtr>(shared->offset), *t, t->dtype);
       device_->close_shared(*pointer);
       if (!values) return tl::make_unexpected(values.error());
-      const EagerError& eager = seed.eager.at(t->name);
+      const LeafError& eager = seed.eager.at(t->name);
       LeafError leaf = compare_leaf(*t, seed.truth.at(t->name), *values, eager.max_abs,
                                     eager.rel_l2, task_.precision, task_.tolerance);
       pass = pass && leaf.ok;
