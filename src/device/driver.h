@@ -8,26 +8,21 @@
 
 #include "base/dynlib.h"
 
-#define KP_DRIVER_FUNCTIONS(X)                                                                    \
-  X(cuInit)                                                                                       \
-  X(cuDriverGetVersion)                                                                           \
-  X(cuGetErrorName)                                                                               \
-  X(cuGetErrorString) X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName)                       \
-      X(cuDeviceGetAttribute) X(cuDeviceTotalMem) X(cuDeviceGetUuid) X(cuDevicePrimaryCtxRetain)  \
-          X(cuCtxSetCurrent) X(cuCtxSynchronize) X(cuMemGetInfo) X(cuMemAlloc) X(cuMemFree)       \
-              X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuMemcpyDtoDAsync) X(cuMemsetD8Async)             \
-                  X(cuMemsetD32Async) X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle)                  \
-                      X(cuIpcCloseMemHandle) X(cuModuleLoadData) X(cuModuleUnload)                \
-                          X(cuModuleGetFunctionCount) X(cuModuleEnumerateFunctions)               \
-                              X(cuFuncGetName) X(cuFuncGetAttribute) X(cuFuncSetAttribute)        \
-                                  X(cuFuncGetParamInfo) X(cuLaunchKernelEx) X(cuStreamCreate)     \
-                                      X(cuStreamDestroy) X(cuStreamSynchronize)                   \
-                                          X(cuStreamBeginCapture) X(cuStreamEndCapture)           \
-                                              X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) \
-                                                  X(cuEventSynchronize) X(cuEventElapsedTime)     \
-                                                      X(cuGraphInstantiate) X(cuGraphLaunch)      \
-                                                          X(cuGraphDestroy) X(cuGraphExecDestroy) \
-                                                              X(cuTensorMapEncodeTiled)
+// clang-format off: it indents such a list anew at every run
+#define KP_DRIVER_FUNCTIONS(X)                                                                  \
+  X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuGetErrorString) X(cuDeviceGetCount)     \
+  X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetAttribute) X(cuDeviceTotalMem)                 \
+  X(cuDeviceGetUuid) X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuCtxSynchronize)         \
+  X(cuMemGetInfo) X(cuMemAlloc) X(cuMemFree) X(cuMemcpyHtoD) X(cuMemcpyDtoH)                    \
+  X(cuMemcpyDtoDAsync) X(cuMemsetD8Async) X(cuMemsetD32Async) X(cuIpcGetMemHandle)              \
+  X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle) X(cuModuleLoadData) X(cuModuleUnload)            \
+  X(cuModuleGetFunctionCount) X(cuModuleEnumerateFunctions) X(cuFuncGetName)                    \
+  X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuFuncGetParamInfo) X(cuLaunchKernelEx)         \
+  X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamBeginCapture)           \
+  X(cuStreamEndCapture) X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord)                     \
+  X(cuEventSynchronize) X(cuEventElapsedTime) X(cuGraphInstantiate) X(cuGraphLaunch)            \
+  X(cuGraphDestroy) X(cuGraphExecDestroy) X(cuTensorMapEncodeTiled)
+// clang-format on
 
 namespace kp {
 
