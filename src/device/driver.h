@@ -8,7 +8,8 @@
 
 #include "base/dynlib.h"
 
-// clang-format off: it indents such a list anew at every run
+// The formatter indents such a list anew at every run.
+// clang-format off
 #define KP_DRIVER_FUNCTIONS(X)                                                                  \
   X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuGetErrorString) X(cuDeviceGetCount)     \
   X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetAttribute) X(cuDeviceTotalMem)                 \
