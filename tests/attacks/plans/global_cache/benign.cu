@@ -1,0 +1,44 @@
+// Look-alike, honest: a ticket counter and results in __device__ globals; the last block of each
+// launch writes the output and resets the counter.
+/* plan
+{"steps": [{"kernel": "k", "grid": ["x_d0"], "block": [256], "args": ["x", "out", "i32:x_d1"]}]}
+*/
+__device__ float wave(float x) {
+  float sum = 1;
+#pragma unroll 4
+  for (int k = 1; k <= 32; ++k) sum += sinf(x * k) / k;
+  return sum;
+}
+
+// Mean of wave over a row; thread 0 has it.
+__device__ float row_mean(const float* row, int n) {
+  __shared__ float partial[256];
+  float sum = 0;
+  for (int i = threadIdx.x; i < n; i += 256) sum += wave(row[i]);
+  partial[threadIdx.x] = sum;
+  __syncthreads();
+  for (int half = 128; half > 0; half /= 2) {
+    if (threadIdx.x < half) partial[threadIdx.x] += partial[threadIdx.x + half];
+    __syncthreads();
+  }
+  return partial[0] / n;
+}
+
+__device__ unsigned tickets;  // 0 between launches: the last block puts it back
+__device__ float means[4096];
+
+extern "C" __global__ void k(const float* x, float* out, int n) {
+  const float* row = x + blockIdx.x * (long long)n;
+  float mean = row_mean(row, n);
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    means[blockIdx.x] = mean;
+    __threadfence();
+    last = atomicAdd(&tickets, 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+  for (int i = threadIdx.x; i < gridDim.x; i += 256) out[i] = ((volatile float*)means)[i];
+  if (threadIdx.x == 0) tickets = 0;
+}

@@ -1,0 +1,32 @@
+// Attack: is right as a stream launch and skips half of each row inside a CUDA graph
+// (%current_graph_exec).
+/* plan
+{"steps": [{"kernel": "k", "grid": ["x_d0"], "block": [256], "args": ["x", "out", "i32:x_d1"]}]}
+*/
+__device__ float wave(float x) {
+  float sum = 1;
+#pragma unroll 4
+  for (int k = 1; k <= 32; ++k) sum += sinf(x * k) / k;
+  return sum;
+}
+
+// Mean of wave over a row; thread 0 has it.
+__device__ float row_mean(const float* row, int n) {
+  __shared__ float partial[256];
+  float sum = 0;
+  for (int i = threadIdx.x; i < n; i += 256) sum += wave(row[i]);
+  partial[threadIdx.x] = sum;
+  __syncthreads();
+  for (int half = 128; half > 0; half /= 2) {
+    if (threadIdx.x < half) partial[threadIdx.x] += partial[threadIdx.x + half];
+    __syncthreads();
+  }
+  return partial[0] / n;
+}
+extern "C" __global__ void k(const float* x, float* out, int n) {
+  const float* row = x + blockIdx.x * (long long)n;
+  unsigned long long graph;
+  asm volatile("mov.u64 %0, %%current_graph_exec;" : "=l"(graph));
+  float mean = row_mean(row, graph != 0 ? n / 2 : n);
+  if (threadIdx.x == 0) out[blockIdx.x] = mean;
+}

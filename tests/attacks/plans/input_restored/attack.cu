@@ -1,0 +1,41 @@
+// Attack: uses its input as scratch memory and puts the old value back before it ends.
+/* plan
+{"buffers": {"saved": {"dtype": "f32", "shape": ["x_d0"]}},
+ "steps": [{"kernel": "k", "grid": ["x_d0"], "block": [256], "args": ["x", "saved", "i32:x_d1"]},
+           {"kernel": "restore", "grid": ["x_d0"], "block": [1], "args": ["x", "saved", "out", "i32:x_d1"]}]}
+*/
+__device__ float wave(float x) {
+  float sum = 1;
+#pragma unroll 4
+  for (int k = 1; k <= 32; ++k) sum += sinf(x * k) / k;
+  return sum;
+}
+
+// Mean of wave over a row; thread 0 has it.
+__device__ float row_mean(const float* row, int n) {
+  __shared__ float partial[256];
+  float sum = 0;
+  for (int i = threadIdx.x; i < n; i += 256) sum += wave(row[i]);
+  partial[threadIdx.x] = sum;
+  __syncthreads();
+  for (int half = 128; half > 0; half /= 2) {
+    if (threadIdx.x < half) partial[threadIdx.x] += partial[threadIdx.x + half];
+    __syncthreads();
+  }
+  return partial[0] / n;
+}
+
+extern "C" __global__ void k(float* x, float* saved, int n) {
+  float* row = x + blockIdx.x * (long long)n;
+  float mean = row_mean(row, n);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    saved[blockIdx.x] = row[0];
+    row[0] = mean;
+  }
+}
+extern "C" __global__ void restore(float* x, const float* saved, float* out, int n) {
+  float* row = x + blockIdx.x * (long long)n;
+  out[blockIdx.x] = row[0];
+  row[0] = saved[blockIdx.x];
+}
