@@ -11,6 +11,7 @@
 #include "build/toolkit.h"
 #include "device/driver.h"
 #include "verdict/oracle.h"
+#include "verdict/sandbox.h"
 
 namespace kp {
 
@@ -159,6 +160,20 @@ Check check_cache() {
   return {"cache", Health::works, folder.string(), ""};
 }
 
+// One line a layer of the sandbox that PyTorch modules run in.
+std::vector<Check> check_sandbox() {
+  auto layers = probe_sandbox();
+  if (!layers)
+    return {{"sandbox", Health::missing, layers.error().message,
+             "PyTorch modules cannot be judged; plans need no sandbox"}};
+  std::vector<Check> checks;
+  for (const auto& layer : *layers)
+    checks.push_back(
+        {"sandbox: " + layer.name, layer.works ? Health::works : Health::limited, layer.detail,
+         layer.works ? "" : "modules are judged with the other layers; see docs/security.md"});
+  return checks;
+}
+
 int run_doctor(bool json, const std::string& python) {
   Toolkit toolkit = find_toolkit();
   bool gpu = false;
@@ -184,6 +199,7 @@ int run_doctor(bool json, const std::string& python) {
   checks.push_back(check_torch(python));
   checks.push_back(check_keys());
   checks.push_back(check_cache());
+  for (auto& layer : check_sandbox()) checks.push_back(std::move(layer));
   if (json) {
     Json out = Json::array();
     for (const auto& c : checks)
@@ -195,8 +211,8 @@ int run_doctor(bool json, const std::string& python) {
     return kExitOk;
   }
   for (const auto& c : checks) {
-    fmt::print("{:<8} {:<22} {}\n", name_of(c.health), c.name, c.found);
-    if (!c.advice.empty()) fmt::print("{:<8} {:<22} -> {}\n", "", "", c.advice);
+    fmt::print("{:<8} {:<24} {}\n", name_of(c.health), c.name, c.found);
+    if (!c.advice.empty()) fmt::print("{:<8} {:<24} -> {}\n", "", "", c.advice);
   }
   fmt::print("\n{}\n",
              gpu ? "This machine can judge, profile and optimize."

@@ -1,9 +1,10 @@
-// This program's own processes: the runner, the native oracle, the compiler.
+// This program's own processes: the runner, the native oracle, the compiler, the sandbox.
 #include <memory>
 
 #include "app/commands.h"
 #include "build/compile_process.h"
 #include "verdict/native_oracle.h"
+#include "verdict/sandbox.h"
 #include "verdict/worker.h"
 
 namespace kp {
@@ -57,12 +58,21 @@ void add_compile(CLI::App& app, int& exit_code) {
   command->callback([&exit_code] { exit_code = compile_process_main(); });
 }
 
+void add_sandbox(CLI::App& app, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("sandbox", "a command in the sandbox (docs/security.md)")->group("");
+  auto spec = std::make_shared<std::string>();
+  command->add_option("SPEC", *spec, "JSON")->required();
+  command->callback([=, &exit_code] { exit_code = sandbox_main(*spec); });
+}
+
 }  // namespace
 
 void add_process_commands(CLI::App& app, int& exit_code) {
   add_worker(app, exit_code);
   add_oracle(app, exit_code);
   add_compile(app, exit_code);
+  add_sandbox(app, exit_code);
 }
 
 }  // namespace kp
