@@ -17,6 +17,7 @@ struct EvaluateCommand {
   std::vector<std::string> candidates;
   int repeat = 1;
   bool json = false;
+  bool jsonl = false;
   bool no_timing = false;
 };
 
@@ -24,6 +25,20 @@ Json stages_json(const std::vector<std::pair<std::string, double>>& stages) {
   Json out = Json::array();
   for (const auto& [name, seconds] : stages) out.push_back({name, seconds});
   return out;
+}
+
+Json about(const Evaluator& evaluator) {
+  return {{"task", evaluator.task().name},
+          {"precision", name_of(evaluator.task().precision)},
+          {"device", to_json(evaluator.device())},
+          {"notes", evaluator.task().notes},
+          {"setup", stages_json(evaluator.setup_stages())}};
+}
+
+// At once, for whoever reads along.
+void print_line(const Json& json) {
+  fmt::print("{}\n", dump_json(json));
+  std::fflush(stdout);
 }
 
 Result<int> run_evaluate(const EvaluateCommand& command) {
@@ -34,6 +49,7 @@ Result<int> run_evaluate(const EvaluateCommand& command) {
   }
   KP_ASSIGN(Evaluator evaluator, start_evaluator(command.task, {}, !command.no_timing));
   Json results = Json::array();
+  if (command.jsonl) print_line(about(evaluator));
   bool all_correct = true;
   for (const auto& candidate : candidates) {
     for (int i = 0; i < command.repeat; ++i) {
@@ -43,18 +59,20 @@ Result<int> run_evaluate(const EvaluateCommand& command) {
       if (!verdict) return tl::make_unexpected(verdict.error());
       double seconds = watch.seconds();
       all_correct = all_correct && verdict->correct();
-      results.push_back(
-          {{"candidate", candidate.name}, {"seconds", seconds}, {"verdict", to_json(*verdict)}});
+      Json result = {
+          {"candidate", candidate.name}, {"seconds", seconds}, {"verdict", to_json(*verdict)}};
+      if (command.jsonl) {
+        print_line(result);
+        continue;
+      }
+      results.push_back(std::move(result));
       if (!command.json) fmt::print("{}: {}\n", candidate.name, describe(*verdict, seconds));
     }
   }
   if (command.json) {
-    print_json({{"task", evaluator.task().name},
-                {"precision", name_of(evaluator.task().precision)},
-                {"device", to_json(evaluator.device())},
-                {"notes", evaluator.task().notes},
-                {"setup", stages_json(evaluator.setup_stages())},
-                {"results", results}});
+    Json all = about(evaluator);
+    all["results"] = std::move(results);
+    print_json(all);
   }
   return all_correct ? kExitOk : kExitNotCorrect;
 }
@@ -68,11 +86,14 @@ void add_evaluate_command(CLI::App& app, int& exit_code) {
   sub->add_option("CANDIDATE", command->candidates, ".cu files with their plans")->required();
   sub->add_option("--repeat", command->repeat, "judge each candidate so many times")
       ->check(CLI::Range(1, 1000));
-  sub->add_flag("--json", command->json, "the result as JSON on stdout");
+  auto* json = sub->add_flag("--json", command->json, "the result as JSON on stdout");
+  sub->add_flag("--jsonl", command->jsonl,
+                "a line of JSON for the task, then one a verdict at once")
+      ->excludes(json);
   sub->add_flag("--no-timing", command->no_timing, "correctness only");
   sub->callback([command, &exit_code] {
     auto done = run_evaluate(*command);
-    exit_code = done ? *done : report_error(done.error(), command->json);
+    exit_code = done ? *done : report_error(done.error(), command->json || command->jsonl);
   });
 }
 
