@@ -55,10 +55,13 @@ class Layout:
 
 @dataclasses.dataclass
 class Truth:
-    """The right answer of one output leaf. values: flat; f64 for floating and complex leaves."""
+    """The right answer of one output leaf. values: flat; f64 for floating and complex leaves. They
+    may lie in host memory; the comparison runs on `device` all the same, chunk by chunk."""
     spec: dict
     layout: Layout
     values: torch.Tensor
+    device: torch.device = None
+    finite: bool = True
     rms: float = 0.0
     largest: float = 0.0  # of the finite values
     sum_squares: float = 0.0
@@ -74,26 +77,45 @@ class Truth:
     def exact(self):
         return tolerances.is_exact(self.spec["dtype"])
 
+    @property
+    def complex(self):
+        return self.spec["dtype"] in ("c64", "c128")
 
-def make_truth(spec, tensor):
+    def chunks(self, size):
+        """(first place, values on the device) of consecutive parts."""
+        return pieces(self.values, size, self.device)
+
+    def at(self, place):
+        return self.values[place].item()
+
+
+def pieces(row, size, device):
+    """(first place, part on the device) of consecutive parts of a flat row."""
+    for i, part in enumerate(row.split(size)):
+        yield i * size, part.to(device, non_blocking=True)
+
+
+def make_truth(spec, tensor, device=None):
     """Truth of a leaf out of the tensor that the reference gave in double precision."""
     layout = Layout(spec)
     values = layout.flat(tensor)
-    truth = Truth(spec, layout, values)
+    truth = Truth(spec, layout, values, device or values.device)
     if truth.exact:
         return truth
     values = truth.values = values.to(torch.float64)
     if values.numel():
-        total = torch.zeros((), dtype=torch.float64, device=values.device)
+        total = torch.zeros((), dtype=torch.float64, device=truth.device)
         largest = torch.zeros_like(total)
-        count = torch.zeros_like(total)
-        for t in values.split(CHUNK):
-            t = torch.where(torch.isfinite(t), t, torch.zeros_like(t))
+        infinite = torch.zeros((), dtype=torch.int64, device=truth.device)
+        for _, t in truth.chunks(CHUNK):
+            finite = torch.isfinite(t)
+            infinite += (~finite).sum()
+            t = torch.where(finite, t, torch.zeros_like(t))
             total += torch.dot(t, t)
             largest = torch.maximum(largest, t.abs().amax())
-            count += t.numel()
         truth.sum_squares, truth.largest = total.item(), largest.item()
-        truth.rms = math.sqrt(truth.sum_squares / count.item())
+        truth.rms = math.sqrt(truth.sum_squares / values.numel())
+        truth.finite = infinite.item() == 0
     return truth
 
 
@@ -117,9 +139,9 @@ def _measure_fast(truth, out, absolute):
     """For leaves that are finite and wholly within the absolute tolerance; else None."""
     if out.element_size() == 1:
         return None
-    total = torch.zeros((), dtype=torch.float64, device=out.device)
+    total = torch.zeros((), dtype=torch.float64, device=truth.device)
     largest = torch.zeros_like(total)
-    for t, o in zip(truth.values.split(4 * CHUNK), out.split(4 * CHUNK)):
+    for (_, t), (_, o) in zip(truth.chunks(4 * CHUNK), pieces(out, 4 * CHUNK, truth.device)):
         error = torch.sub(t, o).abs_()
         total += torch.dot(error, error)
         largest = torch.maximum(largest, error.amax())  # NaN stays NaN
@@ -153,26 +175,26 @@ def expected_values(truth, t):
     return torch.where(t.abs() > limit, torch.sign(t) * math.inf, t)
 
 
-def _errors(truth, start, t, o):
+def _errors(t, o):
     """|o - t| by element; infinite where a NaN or infinity is not matched."""
     finite = torch.isfinite(t)
     same = (t == o) | (torch.isnan(t) & torch.isnan(o))
     infinite = torch.full_like(t, math.inf)
     error = torch.where(finite & torch.isfinite(o), (o - t).abs(),
                         torch.where(same, torch.zeros_like(t), infinite))
-    _apply_alternatives(truth, start, o, error)
     return error
 
 
 def _measure_fully(truth, out, absolute, relative):
-    device = out.device
+    device = truth.device
     total = torch.zeros((), dtype=torch.float64, device=device)
     largest = torch.zeros_like(total)
     outside = torch.zeros((), dtype=torch.int64, device=device)
     excesses, places = [], []
-    for i, (t, o) in enumerate(zip(truth.values.split(CHUNK), out.split(CHUNK))):
+    for (start, t), (_, o) in zip(truth.chunks(CHUNK), pieces(out, CHUNK, device)):
         t, o = expected_values(truth, t), o.to(torch.float64)
-        error = _errors(truth, i * CHUNK, t, o)
+        error = _errors(t, o)
+        _apply_alternatives(truth, start, o, error)
         total += torch.dot(error, error)
         largest = torch.maximum(largest, error.amax())
         bound = torch.where(torch.isfinite(t), t.abs(), torch.zeros_like(t))
@@ -180,7 +202,7 @@ def _measure_fully(truth, out, absolute, relative):
         outside += (excess > 0).sum()
         most, place = excess.max(dim=0)
         excesses.append(most)
-        places.append(place + i * CHUNK)
+        places.append(place + start)
     chunk = torch.stack(excesses).argmax()
     worst = torch.stack(places)[chunk].item()
     return Measured(largest.item(), _relative(total.item(), truth.sum_squares), outside.item(), worst,
@@ -190,9 +212,9 @@ def _measure_fully(truth, out, absolute, relative):
 
 def _measure_exact(truth, out):
     found = Measured()
-    for i, (t, o) in enumerate(zip(truth.values.split(CHUNK), out.split(CHUNK))):
+    for (start, t), (_, o) in zip(truth.chunks(CHUNK), pieces(out, CHUNK, truth.device)):
         wrong = t != o
-        _apply_alternatives(truth, i * CHUNK, o, wrong)
+        _apply_alternatives(truth, start, o, wrong)
         count = int(wrong.sum())
         if count == 0:
             continue
@@ -200,7 +222,7 @@ def _measure_exact(truth, out):
         error = (t.to(torch.float64) - o.to(torch.float64)).abs().clamp(min=1.0)
         most, place = torch.where(wrong, error, torch.zeros_like(error)).max(dim=0)
         if most.item() > found.max_abs:
-            found.max_abs, found.worst = most.item(), place.item() + i * CHUNK
+            found.max_abs, found.worst = most.item(), place.item() + start
             found.expected, found.actual = float(t[place]), float(o[place])
     if found.outside:
         found.rel_l2 = found.outside / out.numel()
@@ -210,7 +232,7 @@ def _measure_exact(truth, out):
 def find_alternatives(truth, out):
     """Alternatives of the reference's own flat row; None when it agrees with the truth."""
     found = []
-    for i, (t, o) in enumerate(zip(truth.values.split(CHUNK), out.split(CHUNK))):
+    for (start, t), (_, o) in zip(truth.chunks(CHUNK), pieces(out, CHUNK, truth.device)):
         if truth.exact:
             other = t != o
         else:
@@ -219,11 +241,40 @@ def find_alternatives(truth, out):
                       | (torch.isnan(t) & torch.isnan(o)))
         places = other.nonzero().view(-1)
         if places.numel():
-            found.append(places + i * CHUNK)
+            found.append(places + start)
     if not found:
         return None
     places = torch.cat(found)
     return Alternatives(places, out[places].clone())
+
+
+def quantiles(truth, out, largest):
+    """How |out - truth| is spread: of all elements, or of a sample of a large leaf. On a host row
+    the sample is small, for it is gathered there."""
+    count, cheap = out.numel(), 1 << (16 if truth.values.device != truth.device else 18)
+    if count <= cheap:
+        t, o, places = truth.values, out, None
+    else:
+        rng = torch.Generator()
+        rng.manual_seed(1)
+        places = torch.randint(count, (cheap,), generator=rng).sort().values
+        if truth.alternatives is not None:  # either answer is right there
+            places = places[~torch.isin(places, truth.alternatives.places.to("cpu"))]
+        t, o = truth.values[places.to(truth.values.device)], out[places.to(out.device)]
+    t, o = t.to(truth.device), o.to(truth.device)
+    if truth.exact:
+        error = (t.to(torch.float64) - o.to(torch.float64)).abs()
+    else:
+        t, o = expected_values(truth, t), o.to(torch.float64)
+        error = _errors(t, o)
+    if places is None:
+        _apply_alternatives(truth, 0, o, error)
+    if error.numel() == 0:
+        return {"p50": 0.0, "p90": 0.0, "p99": 0.0, "max": largest}
+    error = error.sort().values
+    last = error.numel() - 1
+    found = error[[int(share * last + 0.5) for share in (0.5, 0.9, 0.99)]].tolist()
+    return {"p50": found[0], "p90": found[1], "p99": found[2], "max": largest}
 
 
 def judge(truth, out, precision, user):
@@ -239,7 +290,7 @@ def judge(truth, out, precision, user):
     reason = ""
     if found.outside:
         allowed = absolute + (relative * abs(found.expected) if math.isfinite(found.expected) else 0)
-        index = truth.layout.index(found.worst, "c64" == spec["dtype"] or "c128" == spec["dtype"])
+        index = truth.layout.index(found.worst, truth.complex)
         place = f"[{','.join(str(i) for i in index)}]" if index else ""
         reason = (f"{spec['name']}{place}: expected {found.expected:.6g}, got {found.actual:.6g} "
                   f"(max error {found.max_abs:.6g}, tolerance {allowed:.6g}); "
@@ -250,6 +301,8 @@ def judge(truth, out, precision, user):
             "rel_l2": found.rel_l2, "eager_max_abs": eager.max_abs, "eager_rel_l2": eager.rel_l2,
             "outside": found.outside / max(row.numel(), 1), "worst_index": [], "expected": 0.0,
             "actual": 0.0, "reason": reason}
+    if found.outside or truth.values.device == truth.device:
+        leaf["quantiles"] = quantiles(truth, row, found.max_abs)
     if found.outside:
         leaf.update(worst_index=index, expected=found.expected, actual=found.actual)
     return leaf

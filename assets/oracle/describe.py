@@ -34,6 +34,7 @@ def describe(reference, args, precision, tolerance):
         "work": {"bytes": bytes_moved(reference, args, outputs),
                  "matmul_flops": counter.matmul_flops, "other_flops": counter.other_flops},
         "operators": counter.operators,
+        "casts_to_integers": counter.casts_to_integers,
         "notes": list(reference.notes),
     }
 

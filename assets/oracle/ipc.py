@@ -64,13 +64,18 @@ class Driver:
 class Allocation:
     """Device memory of its own, freed with close(). bytes: uint8 tensor over it."""
 
-    def __init__(self, driver, size):
-        self.driver, self.address = driver, 0
-        size = max(ROUND, (size + ROUND - 1) // ROUND * ROUND)
+    def __init__(self, driver, size, memory):
+        self.driver, self.memory, self.address = driver, memory, 0
+        self.size = size = max(ROUND, (size + ROUND - 1) // ROUND * ROUND)
         pointer = ctypes.c_uint64()
         torch.cuda.empty_cache()
-        driver.check(driver.lib.cuMemAlloc_v2(ctypes.byref(pointer), size),
-                     f"allocating {size / 2**30:.3g} GiB for shared tensors")
+        memory.take(size)
+        try:
+            driver.check(driver.lib.cuMemAlloc_v2(ctypes.byref(pointer), size),
+                         f"allocating {size / 2**30:.3g} GiB for shared tensors")
+        except Failure:
+            memory.take(-size)
+            raise
         self.address = pointer.value
         handle = _Handle()
         driver.check(driver.lib.cuIpcGetMemHandle(ctypes.byref(handle), self.address),
@@ -83,6 +88,7 @@ class Allocation:
             self.bytes = None
             self.driver.lib.cuMemFree_v2(self.address)
             self.address = 0
+            self.memory.take(-self.size)
 
 
 class HostAllocation:

@@ -46,6 +46,8 @@ def arguments():
     parser.add_argument("--rtol", type=float)
     parser.add_argument("--init-seed", type=int, default=0)
     parser.add_argument("--force", action="store_true")
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--gpu-memory", type=float)
     return parser.parse_args()
 
 
@@ -101,7 +103,7 @@ def start(args, stages):
     stages.end("import")
     reference = Reference(args.task, device, args.init_seed)
     stages.end("load")
-    session = Session(reference, args.precision, tolerance, args.force)
+    session = Session(reference, args.precision, tolerance, args.force, args.compile, args.gpu_memory)
     stages.end("describe")
     return session
 
@@ -115,13 +117,19 @@ def answer(session, request):
         from oracle.failure import ENVIRONMENT, Failure
         raise Failure(ENVIRONMENT, f"{op}: the oracle runs without a GPU and can only describe", "")
     if op == "draw":
-        return {"tensors": session.draw(int(request["seed"]))}
+        seed = int(request["seed"])
+        tensors = session.draw(seed, request.get("variant", "own"), bool(request.get("spill", False)))
+        return {"tensors": tensors, "variant": session.drawn(seed).variant}
+    if op == "fitness":
+        session.fitness()
+        return {}
     if op == "compare":
         return session.compare_shared(int(request["seed"]), request["outputs"])
     if op == "baselines":
-        from oracle.baselines import time_baselines
-        return {"baselines": time_baselines(session.reference, session.drawn(int(request["seed"])).args,
-                                            session.precision, float(request.get("budget_s", 0.25)))}
+        return {"baselines": session.time_baselines(int(request["seed"]), float(request.get("budget_s", 0.25)))}
+    if op == "sample":
+        samples = session.sample(int(request["seed"]), request["name"], int(request["count"]))
+        return {"samples_ms": samples}
     raise ValueError(f"unknown request {op!r}")
 
 

@@ -5,7 +5,7 @@ import inspect
 
 import torch
 
-from . import failure, task_file
+from . import failure, repair, task_file
 from .failure import Failure
 from .tensors import Names, dtype_name, flatten, map_tensors, spec, widen, widen_keeping_strides
 
@@ -17,18 +17,20 @@ class Reference:
         self.path, self.device, self.init_seed, self.notes = path, device, init_seed, []
         self.module = task_file.load(path)
         self.maker = task_file.Maker(path, device, self.notes)
-        self.model = self._make_model()
-        _stop_randomness(self.model, self.notes)
+        self.model = self._make_model(self.notes)
         self.writes_inputs = False
         self.writes_state = False
 
-    def _make_model(self):
+    def _make_model(self, notes):
         def make():
             wanted = self.module.get_init_inputs()
             if isinstance(wanted, dict):
                 return self.module.Model(**wanted)
             return self.module.Model(*wanted)
-        return self.maker.make(make, "Model(*get_init_inputs())", self.init_seed)
+        model = self.maker.make(make, "Model(*get_init_inputs())", self.init_seed)
+        repair.stop_randomness(model, notes)
+        repair.fill_zeros(model, self.init_seed, notes)
+        return model
 
     def draw(self, seed):
         """Arguments of forward() for a seed, on the device."""
@@ -72,7 +74,12 @@ class Reference:
         if self.writes_inputs:
             args = map_tensors(torch.clone, args)
         with torch.no_grad(), self.kept_state(model):
-            return model(*args)
+            return self._with_tensors(model(*args))
+
+    def _with_tensors(self, result):
+        """Numbers as a kernel writes them: tensors of no dimension. A float has the default type, which
+        is double precision where the truth is made."""
+        return map_tensors(lambda n: torch.tensor(n, device=self.device), result, (bool, int, float))
 
     @contextlib.contextmanager
     def kept_state(self, model=None):
@@ -91,7 +98,7 @@ class Reference:
         saved = _State(self.model)
         try:
             with torch.no_grad(), counter:
-                result = self.model(*args)
+                result = self._with_tensors(self.model(*args))
         except (Exception, SystemExit) as error:
             raise failure.of_task(self.path, error, "forward() failed") from error
         self.writes_inputs = versions != [t._version for t in inputs]
@@ -108,13 +115,13 @@ class Reference:
         return result
 
     def output_leaves(self, result):
-        """(name, origin, tensor) of what forward() returned; anything but tensors is refused."""
+        """(name, origin, tensor) of what run() returned; anything but tensors is refused."""
         found = flatten(result, "out", "output")
         line = task_file._line_of(self.model.forward)
         for _, origin, value in found:
             if not isinstance(value, torch.Tensor):
                 raise Failure(failure.TASK, f"{self.path}:{line}: forward() returned {_what(value)} as "
-                              f"{origin}, not a tensor", "outputs are tensors, or tuples, lists or dicts of them")
+                              f"{origin}, not a tensor", "outputs are tensors and numbers, or tuples, lists or dicts of them")
             check_tensor(self.path, line, origin, value)
         if not found:
             raise Failure(failure.TASK, f"{self.path}:{line}: forward() returned {_what(result)}, no tensor",
@@ -142,8 +149,7 @@ class Reference:
         try:
             model = copy.deepcopy(self.model)
         except Exception:  # not every module can be copied; the same seed makes the same one
-            model = self._make_model()
-            _stop_randomness(model, [])
+            model = self._make_model([])
         model._apply(widen)
         for owner, name, tensor in task_file.plain_tensors(model):
             setattr(owner, name, widen(tensor))
@@ -151,15 +157,23 @@ class Reference:
 
     def run_wide(self, args):
         """forward() in double precision throughout, without TF32."""
-        before = torch.get_default_dtype()
-        try:
-            model = self.wide_model()
+        with self.widened() as run:
+            return run(args)
+
+    @contextlib.contextmanager
+    def widened(self):
+        """run_wide() for several sets of arguments, over one copy of the model."""
+        before, model = torch.get_default_dtype(), self.wide_model()
+
+        def run(args):
             wide = map_tensors(widen_keeping_strides, args)
             torch.set_default_dtype(torch.float64)
-            with task_file.arithmetic("strict"):
+            try:
                 return self.run(model, wide)
-        finally:
-            torch.set_default_dtype(before)
+            finally:
+                torch.set_default_dtype(before)
+        with task_file.arithmetic("strict"):
+            yield run
 
 
 def check_tensor(path, line, origin, tensor):
@@ -203,24 +217,3 @@ class _State:
             with torch.no_grad():
                 tensor.copy_(copied)
         return changed
-
-
-def _stop_randomness(model, notes):
-    """Dropout and its like cannot be compared: off, whatever the mode of the rest."""
-    stopped = []
-    for name, module in model.named_modules():
-        is_dropout = isinstance(module, torch.nn.modules.dropout._DropoutNd) and module.p > 0
-        if (is_dropout or isinstance(module, torch.nn.RReLU)) and module.training:
-            module.eval()
-            stopped.append(name or type(module).__name__)
-        # Recurrent layers and attention keep their rate in an attribute of their own.
-        inner = isinstance(module, (torch.nn.RNNBase, torch.nn.MultiheadAttention))
-        if inner and isinstance(module.dropout, float) and module.dropout > 0 and module.training:
-            module.dropout = 0.0
-            stopped.append(name or type(module).__name__)
-    if stopped:
-        notes.append(f"random layers are switched off: {', '.join(stopped[:6])}"
-                     f"{' ...' if len(stopped) > 6 else ''}")
-    if any(m.training and isinstance(m, torch.nn.modules.batchnorm._BatchNorm) for m in model.modules()):
-        notes.append("batch normalisation runs in training mode, as the file has it: it uses the "
-                     "statistics of the batch; the running ones are set back after each run")

@@ -3,62 +3,78 @@ import dataclasses
 
 import torch
 
-from . import failure
+from . import failure, fitness, variants
+from .baselines import Sampler
 from .compare import tensor_of
 from .describe import describe
 from .failure import Failure
 from .ipc import Allocation, Driver, HostAllocation, Opened
+from .memory import Memory
 from .reference import INPUT_SEED, Reference
 from .tensors import map_tensors, span, storage_bytes, storage_elements
 from .truth import Truths
 
 ALIGNMENT = 256  # bytes, of every shared tensor
+RANDOM_ABOVE = 0.05  # relative error of eager at which the reference is run a second time
 
 
 @dataclasses.dataclass
 class Drawn:
-    arena: object
-    shared: list  # SharedTensors
-    args: list
+    variant: str
+    arena: object = None  # of the inputs; None: not on the GPU now
+    shared: list = None  # SharedTensors
+    args: list = None
     truths: Truths = None
+    trivial: list = None  # answers of fitness.ANSWERS that pass
+
+    def drop_inputs(self):
+        if self.arena:
+            self.arena.close()
+        self.arena = self.shared = self.args = None
+        if self.truths:
+            self.truths.args = None
 
 
 class Session:
-    def __init__(self, reference, precision, tolerance, force=False):
+    def __init__(self, reference, precision, tolerance, force=False, compile_baseline=False, gpu_memory=None):
         self.reference, self.precision, self.tolerance, self.force = reference, precision, tolerance, force
+        self.compile_baseline = compile_baseline
         self.driver = Driver(reference.device) if reference.device.type == "cuda" else None
+        self.memory = Memory(reference.device, self.driver, gpu_memory)
         args = reference.draw(INPUT_SEED)
         self.task = describe(reference, args, precision, tolerance)
+        self.hindrance = variants.hindrance(self.task["operators"], self.task.pop("casts_to_integers"))
         self.seeds = {}
+        self.own_quality = None  # of the first draw as the file has it
+        self.sampler = None
         self.parameters = None
-        self.compared_seeds = False
         self.notes = []  # said since the last answer
+        self.said = set()
         del args
         self._empty_cache()
 
     def specs(self, role):
         return [s for s in self.task["tensors"] if s["role"] == role]
 
-    def draw(self, seed):
+    def draw(self, seed, variant="own", spill=False):
         """Draws the inputs of a seed once, with their truth; SharedTensors of all but outputs."""
+        if variant not in variants.NAMES:
+            raise Failure(failure.ENVIRONMENT, f"draw: no variant {variant!r}", f"known: {', '.join(variants.NAMES)}")
+        if spill:
+            self._spill()
         if seed not in self.seeds:
-            drawn = self._draw_inputs(seed)
-            try:
-                drawn.truths = Truths(self.reference, self.specs("output"), drawn.args, self.notes)
-                drawn.truths.measure_eager(self.precision)
-                self._check_fitness(drawn)
-            except BaseException:
-                drawn.arena.close()
-                raise
-            self.seeds[seed] = drawn
-            self._empty_cache()
+            self.seeds[seed] = self._drawn_as_borne(seed, variant)
+        else:
+            self._ensure_inputs(seed)
+        self._empty_cache()
         return self._share_parameters() + self.seeds[seed].shared
 
     def forget(self, seed):
         drawn = self.seeds.pop(seed, None)
         if drawn:
-            drawn.arena.close()
-            drawn.args = drawn.truths = None
+            self.sampler = None
+            drawn.drop_inputs()
+            drawn.truths = None
             self._empty_cache()
 
     def drawn(self, seed):
@@ -75,7 +91,7 @@ class Session:
         truths = self.drawn(seed).truths
         leaves = truths.judge([outputs[s["name"]] for s in specs], self.precision, self.tolerance)
         passed = all(leaf["ok"] for leaf in leaves)
-        name = truths.accuracy_class(leaves) if passed else ""
+        name = truths.accuracy_class(leaves, lambda: self._ensure_inputs(seed)) if passed else ""
         return {"pass": passed, "leaves": leaves, "accuracy_class": name}
 
     def compare_shared(self, seed, shared):
@@ -93,10 +109,112 @@ class Session:
                 outputs[spec["name"]] = _whole(spec, opened.bytes(given))
             return self.compare_tensors(seed, outputs)
 
+    def fitness(self):
+        """Refuses a task whose draws so far cannot tell a right output from an empty one."""
+        drawn = list(self.seeds.values())
+        first = drawn[0].truths if drawn else None
+        independent = len(drawn) > 1 and bool(self.specs("input")) and all(
+            fitness.passes_for(d.truths, first, self.precision, self.tolerance) for d in drawn[1:])
+        reasons, notes = fitness.judge_draws([d.trivial for d in drawn], [d.variant for d in drawn], independent)
+        self.notes += notes
+        self._refuse(reasons)
+
+    def time_baselines(self, seed, budget_s):
+        """[{"name", "timing"}], the baseline of the task's precision first."""
+        return self._sampler(seed).time_all(budget_s)
+
+    def sample(self, seed, name, count):
+        return self._sampler(seed).sample(name, count)
+
     # ---- inside
 
-    def _draw_inputs(self, seed):
+    def _drawn_as_borne(self, seed, variant):
+        """The draw of a variant, or of the file's own numbers where the reference does not bear it."""
+        if variant == "own":
+            return self._make(seed, variant)
+        reason = self.hindrance
+        if not reason:
+            if self.own_quality is None:  # nothing was drawn as the file has it so far
+                self._make(seed, "own").drop_inputs()
+            try:
+                drawn = self._make(seed, variant)
+                if variants.borne(self.specs("output"), self.own_quality,
+                                  variants.quality(drawn.truths, self.precision)):
+                    return drawn
+                drawn.drop_inputs()
+                reason = "its result is not finite, or far less exact"
+            except (Exception, SystemExit) as error:
+                if failure.out_of_memory(error) or (isinstance(error, Failure) and error.kind != failure.TASK):
+                    raise
+                reason = failure.first_line(error)
+            self._empty_cache()
+        self._say_once(f"the reference does not bear {variant} inputs ({reason}): they are drawn as the file has "
+                       "them")
+        return self._make(seed, "own")
+
+    def _make(self, seed, variant):
+        drawn = Drawn(variant)
+        try:
+            self._place_inputs(seed, drawn)
+            drawn.truths = Truths(self.reference, self.specs("output"), drawn.args, self.notes, self.memory,
+                                  self.task["work"]["matmul_flops"] + self.task["work"]["other_flops"])
+            drawn.truths.measure_eager(self.precision)
+            random = fitness.randomness(drawn.truths, self.precision, RANDOM_ABOVE)
+            self._refuse([random] if random else [])
+            drawn.trivial = fitness.trivial_answers(drawn.truths, self.precision, self.tolerance)
+        except BaseException:
+            drawn.drop_inputs()
+            raise
+        if variant == "own" and self.own_quality is None:
+            self.own_quality = variants.quality(drawn.truths, self.precision)
+        return drawn
+
+    def _sampler(self, seed):
+        """The baselines on the inputs of a seed; kept for the next samples of it."""
+        self.drawn(seed)
+        if self.sampler is None or self.sampler.seed != seed:
+            self.sampler = None
+            self._empty_cache()
+            self._ensure_inputs(seed)
+            self.sampler = Sampler(self.reference, self.seeds[seed].args, self.precision, seed,
+                                   self.compile_baseline, self._say_once)
+        return self.sampler
+
+    def _place_inputs(self, seed, drawn):
+        """Draws what drawn.variant says into an allocation that can be shared."""
+        if self.memory.spill:
+            self._drop_inputs()
         args = self.reference.draw(seed)
+        self._check_drawn(args)
+        rows = []
+        nest = map_tensors(lambda t: rows.append(storage_elements(t)) or torch.empty(0), args)
+        del args  # the rows are freed one by one as they are copied
+        drawn.arena, drawn.shared, views = self._place(rows, self.specs("input"))
+        variants.apply(views, drawn.variant, seed)
+        moved = iter(views)
+        drawn.args = map_tensors(lambda unused: next(moved), nest)
+        if drawn.truths:
+            drawn.truths.args = drawn.args
+
+    def _ensure_inputs(self, seed):
+        drawn = self.drawn(seed)
+        if drawn.args is None:
+            self._place_inputs(seed, drawn)
+
+    def _drop_inputs(self):
+        self.sampler = None
+        for drawn in self.seeds.values():
+            drawn.drop_inputs()
+        self._empty_cache()
+
+    def _spill(self):
+        if not self.memory.spill:
+            self.memory.spill = True
+            for drawn in self.seeds.values():
+                drawn.truths.spill()
+            self._drop_inputs()
+
+    def _check_drawn(self, args):
         leaves = self.reference.leaves_of(args)
         tensors = [v for _, _, v in leaves if isinstance(v, torch.Tensor)]
         specs = self.specs("input")
@@ -106,55 +224,57 @@ class Session:
         if not same:
             raise Failure(failure.UNFIT, f"{self.reference.path}: get_inputs() gives other shapes, strides or "
                           "numbers every time", "a kernel is written for fixed ones: fix them in the file")
-        arena, shared, views = self._place(tensors, specs)
-        moved = iter(views)
-        return Drawn(arena, shared, map_tensors(lambda unused: next(moved), args))
 
     def _share_parameters(self):
         if self.parameters is None:
-            arena, shared, _ = self._place([t for _, t in self.reference.state()], self.specs("parameter"))
+            rows = [storage_elements(t) for _, t in self.reference.state()]
+            arena, shared, _ = self._place(rows, self.specs("parameter"))
             self.parameters = arena, shared
         return self.parameters[1]
 
-    def _place(self, tensors, specs):
-        """Copies tensors into one allocation that can be shared: (arena, SharedTensors, views)."""
+    def _place(self, rows, specs):
+        """Moves rows of storage into one allocation that can be shared: (arena, SharedTensors, views)."""
         offsets, size = [], 0
         for spec in specs:
             offsets.append(size)
             size += (storage_bytes(spec) + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
-        arena = Allocation(self.driver, size) if self.driver else HostAllocation(size)
+        arena = self._allocate(size, rows) if self.driver else HostAllocation(size)
         shared, views = [], []
-        for tensor, spec, offset in zip(tensors, specs, offsets):
+        for i, (spec, offset) in enumerate(zip(specs, offsets)):
             count = storage_bytes(spec)
             view = _whole(spec, arena.bytes[offset:offset + count])
-            storage_elements(view).copy_(storage_elements(tensor))
+            storage_elements(view).copy_(rows[i])
+            rows[i] = None
             views.append(view)
             shared.append({"name": spec["name"], "handle": arena.handle, "offset": offset, "bytes": count})
         if self.driver:
             torch.cuda.synchronize()
         return arena, shared, views
 
-    def _check_fitness(self, drawn):
-        """A task that a constant passes, or the answer for other inputs, proves nothing."""
-        reasons = []
-        random = drawn.truths.randomness(self.precision)
-        if random:
-            reasons.append(random)
-        constant = drawn.truths.constant_that_passes(self.precision, self.tolerance)
-        if constant:
-            reasons.append(f"an output of all {constant} passes" if constant != "the mean" else
-                           "an output that is the mean everywhere passes")
-        if not constant and not self.compared_seeds and self.seeds and self.specs("input"):
-            other = next(iter(self.seeds.values()))
-            self.compared_seeds = True
-            if drawn.truths.passes_for(other.truths, self.precision, self.tolerance):
-                reasons.append("the outputs do not depend on the inputs: those of one seed pass for another")
+    def _allocate(self, size, rows):
+        """Where the GPU does not hold the rows twice, they wait in host memory."""
+        try:
+            return Allocation(self.driver, size, self.memory)
+        except Failure as error:
+            if error.kind != failure.OUT_OF_MEMORY or all(row.device.type == "cpu" for row in rows):
+                raise
+        for i, row in enumerate(rows):
+            rows[i] = row.cpu()
+        del row
+        return Allocation(self.driver, size, self.memory)
+
+    def _refuse(self, reasons):
         if not reasons:
             return
         if not self.force:
             raise Failure(failure.UNFIT, f"{self.reference.path}: unfit as a task: {'; '.join(reasons)}",
                           "change the sizes, inputs or tolerance so that only right outputs pass, or use --force")
-        self.notes.append(f"unfit as a task, used by force: {'; '.join(reasons)}")
+        self._say_once(f"unfit as a task, used by force: {'; '.join(reasons)}")
+
+    def _say_once(self, note):
+        if note not in self.said:
+            self.said.add(note)
+            self.notes.append(note)
 
     def _empty_cache(self):
         if self.driver:
@@ -168,5 +288,5 @@ def _whole(spec, view):
     return tensor_of(spec["dtype"], view, spec["shape"], spec["strides"])
 
 
-def open_session(path, device, precision, tolerance, init_seed, force=False):
-    return Session(Reference(path, device, init_seed), precision, tolerance, force)
+def open_session(path, device, precision, tolerance, init_seed, **options):
+    return Session(Reference(path, device, init_seed), precision, tolerance, **options)

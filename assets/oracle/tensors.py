@@ -43,16 +43,16 @@ def flatten(value, name, origin):
     return [(name, origin, value)]
 
 
-def map_tensors(function, value):
-    """The same nest with every tensor replaced."""
-    if isinstance(value, torch.Tensor):
+def map_tensors(function, value, kinds=torch.Tensor):
+    """The same nest with every tensor (every value of `kinds`) replaced."""
+    if isinstance(value, kinds):
         return function(value)
     if isinstance(value, dict):
-        return {key: map_tensors(function, item) for key, item in value.items()}
+        return {key: map_tensors(function, item, kinds) for key, item in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(map_tensors(function, item) for item in value))
+        return type(value)(*(map_tensors(function, item, kinds) for item in value))
     if isinstance(value, (list, tuple)):
-        return type(value)(map_tensors(function, item) for item in value)
+        return type(value)(map_tensors(function, item, kinds) for item in value)
     return value
 
 

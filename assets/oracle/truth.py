@@ -4,46 +4,85 @@ import math
 
 import torch
 
-from . import failure, task_file, tolerances
-from .compare import CHUNK, find_alternatives, judge, make_truth, measure
+from . import failure, slices, task_file, tolerances
+from .compare import find_alternatives, judge, make_truth, measure
 from .failure import Failure
-from .tensors import BY_NAME, map_tensors
+from .memory import GIB, Memory, host_free
+from .tensors import BY_NAME, map_tensors, storage_elements
 
 CPU_ELEMENTS = 2e7  # up to so many input elements double precision may run on the CPU
-RANDOM_ABOVE = 0.05  # relative error of eager at which the reference is run a second time
+CPU_OPERATIONS = 3e11  # and, after a spill, up to so many floating-point operations
+SMALL = GIB  # runs of double precision that need less are not worth slices
+DOUBTFUL = 0.01  # relative error of eager above which a truth that was made by slices is made again whole
 
 
 class Truths:
-    """Truth of every output leaf at one seed. Errors of eager are found when first asked for."""
+    """Truth of every output leaf at one draw. Errors of eager are found when first asked for."""
 
-    def __init__(self, reference, specs, args, notes):
+    def __init__(self, reference, specs, args, notes, memory=None, operations=0.0):
         self.reference, self.specs, self.args = reference, specs, args
-        leaves, only_tolerance = self._answer(notes)
-        self.leaves = [make_truth(s, leaf) for s, leaf in zip(specs, leaves)]
-        for leaf in self.leaves:
-            leaf.only_tolerance = only_tolerance
+        self.memory = memory or Memory(reference.device)
+        self.operations = operations
+        self.leaves = self._answer(notes)
 
     def _answer(self, notes):
-        """Tensors of the double-precision run; falls back to the CPU, then to the task's types."""
-        attempts = [("double precision", self._wide)]
-        if self.reference.device.type != "cpu" and _elements(self.args) <= CPU_ELEMENTS:
+        """Leaves of the double-precision run: by slices where a whole run is large, whole, on the CPU;
+        at last in the task's types."""
+        attempts = [("double precision", self._whole)]
+        need = self._wide_bytes()
+        if need > SMALL:
+            attempts.insert(0, ("double precision by slices", self._by_slices))
+        if self.reference.device.type != "cpu" and self._cpu_may_run(need):
             attempts.append(("double precision on the CPU", self._wide_on_cpu))
         reasons = []
         for name, attempt in attempts:
             try:
-                leaves = self._checked(attempt())
-                if reasons:
+                leaves = attempt()
+                if name.endswith("CPU"):
                     notes.append(f"the truth is {name}, for {'; '.join(reasons)}")
-                return leaves, False
+                return leaves
+            except slices.Refused as error:
+                reasons.append(f"{name}: {error}")
             except (Exception, SystemExit) as error:
                 reasons.append(f"{name} failed ({failure.first_line(error)[:200]})")
             _free(self.reference.device)  # out here: the exception held the tensors of the attempt
         notes.append(f"the truth is eager PyTorch in the tensors' own types, for {'; '.join(reasons)}: only "
                      "the tolerance counts")
-        return self._checked(self.run("strict")), True
+        leaves = self._truths(self.run("strict"))
+        for leaf in leaves:
+            leaf.only_tolerance = True
+        return leaves
 
-    def _wide(self):
-        return self.reference.run_wide(self.args)
+    def _wide_bytes(self):
+        """What a run in double precision takes at least: arguments, state and outputs."""
+        elements = [0]
+
+        def add(tensor):
+            elements[0] += storage_elements(tensor).numel()
+            return tensor
+        map_tensors(add, [self.args, [t for _, t in self.reference.state()]])
+        return 8 * (elements[0] + sum(math.prod(s["shape"]) for s in self.specs))
+
+    def _cpu_may_run(self, need):
+        if _elements(self.args) <= CPU_ELEMENTS:
+            return True
+        return self.memory.spill and self.operations <= CPU_OPERATIONS and 2 * need < host_free()
+
+    def _whole(self):
+        need, free = self._wide_bytes(), self.memory.free()
+        if free is not None and need > free:
+            raise slices.Refused(f"it needs {need / GIB:.3g} GiB of the GPU, and {free / GIB:.3g} are free")
+        return self._truths(self.reference.run_wide(self.args))
+
+    def _by_slices(self):
+        outs = slices.run(self.reference, self.args, self.specs, self.checked(self.run("strict")), self.memory,
+                          self._wide_bytes())
+        leaves = self._truths(outs)
+        eager = self.checked(self.run("strict"))
+        for leaf, out in zip(leaves, eager):
+            if not leaf.exact and not measure(leaf, leaf.layout.flat(out), math.inf, 0.0).rel_l2 <= DOUBTFUL:
+                raise slices.Refused(f"{leaf.spec['name']} is another than eager's")
+        return leaves
 
     def _wide_on_cpu(self):
         cpu = torch.device("cpu")
@@ -52,11 +91,22 @@ class Truths:
             self.reference.device = cpu
             self.reference.model = _moved_copy(model, cpu)
             result = self.reference.run_wide(map_tensors(lambda t: t.to(cpu), self.args))
-            return map_tensors(lambda t: t.to(device), result)
         finally:
             self.reference.device, self.reference.model = device, model
+        return self._truths(result if self.memory.spill else map_tensors(lambda t: t.to(device), result))
 
-    def _checked(self, result):
+    def _truths(self, result):
+        leaves = [make_truth(s, leaf, self.memory.device) for s, leaf in zip(self.specs, self.checked(result))]
+        for leaf in leaves:
+            leaf.values = self.memory.keep(leaf.values)
+        return leaves
+
+    def spill(self):
+        """Moves the truth to host memory, as self.memory says."""
+        for leaf in self.leaves:
+            leaf.values = self.memory.keep(leaf.values)
+
+    def checked(self, result):
         leaves = [leaf[2] for leaf in self.reference.output_leaves(result)]
         shapes = [list(leaf.shape) for leaf in leaves]
         if shapes != [s["shape"] for s in self.specs]:
@@ -77,87 +127,23 @@ class Truths:
         """Fills leaf.eager[precision] of every leaf, once."""
         if all(precision in leaf.eager for leaf in self.leaves):
             return
-        outs = self._checked(self.run(precision))
+        outs = self.checked(self.run(precision))
         for leaf, out in zip(self.leaves, outs):
             row = leaf.layout.flat(out)
-            row = row if leaf.exact else row.to(_type_of(leaf, row))
+            row = row if leaf.exact else row.to(type_of(leaf, row))
             found = measure(leaf, row, math.inf, 0.0)
             if leaf.alternatives is None and (found.outside or not math.isfinite(found.rel_l2)):
                 leaf.alternatives = find_alternatives(leaf, row)
                 found = measure(leaf, row, math.inf, 0.0)
             leaf.eager[precision] = found
 
-    def randomness(self, precision):
-        """In words, how the reference differs from itself; empty when it does not, or hardly."""
-        if all(leaf.eager[precision].rel_l2 < RANDOM_ABOVE for leaf in self.leaves):
-            return ""
-        torch.manual_seed(1)
-        first = self._checked(self.run(precision))
-        torch.manual_seed(2)
-        second = self._checked(self.run(precision))
-        for leaf, a, b in zip(self.leaves, first, second):
-            a, b = (leaf.layout.flat(t).to(torch.float64) for t in (a, b))
-            size, off = torch.linalg.vector_norm(a).item(), torch.linalg.vector_norm(a - b).item()
-            if off > RANDOM_ABOVE * size:
-                return (f"{leaf.spec['name']} differs from run to run on the same inputs (by "
-                        f"{100 * off / size if size else math.inf:.3g} %): the reference draws random numbers")
-        return ""
-
     def judge(self, outs, precision, user):
         self.measure_eager(precision)
         return [judge(leaf, out, precision, user) for leaf, out in zip(self.leaves, outs)]
 
-    def constant_that_passes(self, precision, user):
-        """"zeros", "ones" or "the mean" when it passes for every output; else None."""
-        self.measure_eager(precision)
-        for name in ("zeros", "ones", "the mean"):
-            if all(self._constant_passes(leaf, name, precision, user) for leaf in self.leaves):
-                return name
-        return None
-
-    def _constant_passes(self, leaf, name, precision, user):
-        spec, count = leaf.spec, leaf.values.numel()
-        if count == 0 or (name == "the mean" and (leaf.exact or count == 1)):
-            return False
-        value = {"zeros": 0.0, "ones": 1.0}.get(name)
-        if value is None:
-            value = sum(part.sum().item() for part in leaf.values.split(4 * CHUNK)) / count
-        # Elements enough to refuse the constant are found in the first chunk nearly always.
-        for chunk in leaf.values.split(CHUNK):
-            if leaf.exact:
-                if bool((chunk != value).any()):
-                    return False
-                continue
-            absolute, relative = tolerances.limits(spec["dtype"], leaf.scale, leaf.eager[precision].max_abs,
-                                                   precision, user)
-            if not bool(torch.isfinite(chunk).all()) or bool(((chunk - value).abs() > absolute + relative * chunk.abs()).any()):
-                return False
-        if leaf.exact or user or leaf.only_tolerance:
-            return True
-        row = torch.full((count,), value, dtype=_type_of(leaf, leaf.values), device=leaf.values.device)
-        found = measure(leaf, row, math.inf, 0.0)
-        return found.rel_l2 <= tolerances.l2_limit(spec["dtype"], leaf.eager[precision].rel_l2)
-
-    def passes_for(self, other, precision, user):
-        """Whether the truth of another seed would pass for this one's, in every output."""
-        for mine, others in zip(self.leaves, other.leaves):
-            dtype = mine.spec["dtype"]
-            if mine.exact:
-                if measure(mine, others.values, 0.0, 0.0).outside:
-                    return False
-                continue
-            eager = mine.eager[precision]
-            absolute, relative = tolerances.limits(dtype, mine.scale, eager.max_abs, precision, user)
-            first = mine.values[:CHUNK]  # nearly always enough
-            if bool(((first - others.values[:CHUNK]).abs() > absolute + relative * first.abs()).any()):
-                return False
-            found = measure(mine, others.values, absolute, relative)
-            if found.outside or (not user and found.rel_l2 > tolerances.l2_limit(dtype, eager.rel_l2)):
-                return False
-        return True
-
-    def accuracy_class(self, leaves):
-        """The strictest arithmetic whose eager error, times the factor, covers the candidate's."""
+    def accuracy_class(self, leaves, bring_inputs):
+        """The strictest arithmetic whose eager error, times the factor, covers the candidate's.
+        bring_inputs() sets self.args again when they were dropped."""
         floats = [(t, leaf) for t, leaf in zip(self.leaves, leaves) if not t.exact]
         if not floats:
             return "exact"
@@ -165,8 +151,12 @@ class Truths:
             return "bf16/fp16"
         for precision, name in (("strict", "fp32-equivalent"), ("tf32", "tf32"), ("half", "bf16/fp16")):
             try:
-                self.measure_eager(precision)
-            except Failure:  # this reference cannot run so
+                if any(precision not in leaf.eager for leaf in self.leaves):
+                    bring_inputs()
+                    self.measure_eager(precision)
+            except Failure as error:  # this reference cannot run so
+                if error.kind == failure.OUT_OF_MEMORY:
+                    raise
                 continue
             if all(leaf["rel_l2"] <= tolerances.l2_limit(t.spec["dtype"], t.eager[precision].rel_l2)
                    for t, leaf in floats):
@@ -174,7 +164,7 @@ class Truths:
         return "below bf16/fp16"
 
 
-def _type_of(leaf, row):
+def type_of(leaf, row):
     """The type in which a flat row of this leaf is compared: the output's own."""
     dtype = BY_NAME[leaf.spec["dtype"]]
     if dtype.is_complex:

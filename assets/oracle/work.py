@@ -75,6 +75,7 @@ class Counter(TorchDispatchMode):
         self.matmul_flops = 0
         self.other_flops = 0
         self.operators = []
+        self.casts_to_integers = False  # of floating tensors
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         out = func(*args, **(kwargs or {}))
@@ -83,6 +84,9 @@ class Counter(TorchDispatchMode):
             return out
         if func._schema.name not in self.operators:
             self.operators.append(func._schema.name)
+        if name in ("_to_copy", "copy_") and not out.is_floating_point() and not out.is_complex():
+            source = args[1] if name == "copy_" else args[0]
+            self.casts_to_integers |= source.is_floating_point() and out.dtype != torch.bool
         first = out[0] if isinstance(out, (tuple, list)) and out else out
         flops = matmul_flops(name, args, first)
         if flops is not None:

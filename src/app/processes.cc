@@ -27,7 +27,8 @@ void add_oracle(CLI::App& app, int& exit_code) {
     std::string device = "cuda:0";
     std::string precision;
     std::optional<double> atol, rtol;
-    bool force = false;
+    double gpu_memory = 0;
+    bool compile = false;
   };
   CLI::App* command =
       app.add_subcommand("oracle", "the oracle of native tasks (docs/protocols.md)")->group("");
@@ -38,7 +39,9 @@ void add_oracle(CLI::App& app, int& exit_code) {
   command->add_option("--atol", o->atol, "absolute tolerance");
   command->add_option("--rtol", o->rtol, "relative tolerance");
   command->add_option("--init-seed", o->native.init_seed, "seed of the parameters");
-  command->add_flag("--force", o->force, "accepted for symmetry with oracle.py");
+  command->add_flag("--force", o->native.force, "takes unfit tasks");
+  command->add_flag("--compile", o->compile, "accepted for symmetry with oracle.py");
+  command->add_option("--gpu-memory", o->gpu_memory, "accepted for symmetry with oracle.py");
   command->callback([o, &exit_code] {
     if (auto colon = o->device.find(':'); colon != std::string::npos)
       o->native.device = std::atoi(o->device.c_str() + colon + 1);

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/parallel.h"
+#include "base/rng.h"
 
 namespace kp {
 
@@ -175,6 +176,42 @@ std::string beyond_eager(const TensorSpec& spec, const LeafError& leaf, double l
   return "";
 }
 
+// The places of a sample are drawn once for all, so that a leaf's quantiles are repeatable.
+Quantiles quantiles_of(const TensorSpec& spec, std::span<const double> truth,
+                       std::span<const double> out, double limit, double largest) {
+  const auto n = static_cast<std::uint64_t>(spec.elements());
+  Quantiles found;
+  found.max = largest;
+  if (n == 0) return found;
+  constexpr std::uint64_t kSample = 1 << 18;
+  std::vector<double> errors;
+  auto take = [&](std::size_t place, std::size_t) {
+    double t = truth[place];
+    if (std::abs(t) > limit) t = std::copysign(kInf, t);
+    errors.push_back(error_of(t, out[place]));
+  };
+  errors.reserve(static_cast<std::size_t>(std::min(n, kSample)));
+  Rng rng(1);
+  if (n <= kSample) {
+    for_range(spec, 0, static_cast<std::size_t>(n), take);
+  } else {
+    for (std::uint64_t i = 0; i < kSample; ++i) {
+      auto at = static_cast<std::size_t>(rng.below(n));
+      for_range(spec, at, at + 1, take);
+    }
+  }
+  auto quantile = [&](double share) {
+    auto rank = static_cast<std::size_t>(share * static_cast<double>(errors.size() - 1) + 0.5);
+    auto nth = errors.begin() + static_cast<std::ptrdiff_t>(rank);
+    std::nth_element(errors.begin(), nth, errors.end());
+    return *nth;
+  };
+  found.p50 = quantile(0.5);
+  found.p90 = quantile(0.9);
+  found.p99 = quantile(0.99);
+  return found;
+}
+
 }  // namespace
 
 double epsilon_of(DType type) {
@@ -254,6 +291,7 @@ LeafError compare_leaf(const TensorSpec& spec, std::span<const double> truth,
     leaf.reason = beyond_eager(spec, leaf, size.largest, rule);
   }
   leaf.ok = leaf.reason.empty();
+  leaf.quantiles = quantiles_of(spec, truth, out, limit, leaf.max_abs);
   return leaf;
 }
 

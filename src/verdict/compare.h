@@ -24,7 +24,8 @@ struct ComparisonRule {
 };
 
 // `truth` and `out`: the tensor's storage (strides and gaps included), as doubles. `out` has been
-// rounded to the tensor's type. `eager_*`: the reference's own error at the task's precision.
+// rounded to the tensor's type. Quantiles of large leaves are those of a sample. `eager_*`: the
+// reference's own error at the task's precision.
 LeafError compare_leaf(const TensorSpec& spec, std::span<const double> truth,
                        std::span<const double> out, double eager_max_abs, double eager_rel_l2,
                        Precision precision, const std::optional<Tolerance>& user,

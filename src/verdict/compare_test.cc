@@ -72,5 +72,42 @@ TEST(CompareLeaf, SharedCases) {
   }
 }
 
+TensorSpec row(std::int64_t n) {
+  TensorSpec spec;
+  spec.name = "out";
+  spec.dtype = DType::f32;
+  spec.shape = {n};
+  spec.strides = {1};
+  return spec;
+}
+
+TEST(CompareLeaf, QuantilesOfTheError) {
+  std::vector<double> truth(101, 0.0);
+  std::vector<double> out;
+  for (int i = 0; i <= 100; ++i) out.push_back(i);
+  LeafError leaf = compare_leaf(row(101), truth, out, 0, 0, Precision::strict, std::nullopt);
+  ASSERT_TRUE(leaf.quantiles);
+  EXPECT_EQ(leaf.quantiles->p50, 50);
+  EXPECT_EQ(leaf.quantiles->p90, 90);
+  EXPECT_EQ(leaf.quantiles->p99, 99);
+  EXPECT_EQ(leaf.quantiles->max, 100);
+}
+
+TEST(CompareLeaf, QuantilesOfALargeLeafAreThoseOfASample) {
+  const std::size_t n = 1 << 20;
+  std::vector<double> truth(n, 0.0);
+  std::vector<double> out(n);
+  for (std::size_t i = 0; i < n; ++i)
+    out[i] = static_cast<double>(i * 7919 % n) / static_cast<double>(n);
+  LeafError leaf = compare_leaf(row(static_cast<std::int64_t>(n)), truth, out, 0, 0,
+                                Precision::strict, std::nullopt);
+  ASSERT_TRUE(leaf.quantiles);
+  EXPECT_NEAR(leaf.quantiles->p50, 0.5, 0.01);
+  EXPECT_NEAR(leaf.quantiles->p99, 0.99, 0.002);
+  LeafError read = leaf_error_from_json(to_json(leaf));
+  ASSERT_TRUE(read.quantiles);
+  EXPECT_EQ(read.quantiles->p90, leaf.quantiles->p90);
+}
+
 }  // namespace
 }  // namespace kp

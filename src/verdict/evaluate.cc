@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "base/clock.h"
 #include "base/rng.h"
 
@@ -112,12 +114,14 @@ Status Evaluator::prepare() {
   for (std::size_t i = 0; i < seeds_.size(); ++i) {
     if (options_.progress) options_.progress(fmt::format("truth of seed {}", i + 1));
     Stopwatch watch;
-    KP_ASSIGN(Draw draw, oracle_.draw(seeds_[i]));
+    constexpr std::array<Variant, 3> kVariants = {Variant::own, Variant::signs, Variant::scaled};
+    KP_ASSIGN(Draw draw, oracle_.draw(seeds_[i], kVariants[i % kVariants.size()]));
     draws_.push_back(std::move(draw));
     setup_.emplace_back(fmt::format("seed {}", i + 1), watch.seconds());
     for (const auto& [stage, s] : oracle_.last_stages())
       setup_.emplace_back("  oracle " + stage, s);
   }
+  KP_TRY(oracle_.check_fitness());
   if (!options_.timing) return {};
   if (options_.progress) options_.progress("time baselines");
   Stopwatch watch;

@@ -2,15 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "task/native.h"
 #include "verdict/compare.h"
+#include "verdict/fitness.h"
 #include "verdict/host_tensor.h"
 #include "verdict/oracle.h"
 #include "verdict/serve.h"
 #include "verdict/timing.h"
+#include "verdict/variant.h"
 
 namespace kp {
 
@@ -19,9 +23,17 @@ namespace {
 using Values = std::vector<double>;
 
 struct Seed {
-  std::map<std::string, DevicePtr> memory;  // inputs and parameters
-  std::map<std::string, Values> truth;      // outputs, f64
-  std::map<std::string, LeafError> eager;   // the baseline's own error
+  Variant variant = Variant::own;           // as drawn
+  std::map<std::string, DevicePtr> memory;  // inputs and parameters; empty: not on the device
+  DrawnValues values;
+  std::vector<std::string> trivial;  // answers that ask for no work and pass
+};
+
+// The baseline, ready to be sampled on one seed's inputs.
+struct Sampler {
+  std::uint64_t seed = 0;
+  std::map<std::string, DevicePtr> own;  // outputs and buffers
+  std::unique_ptr<Device::Program> program;
 };
 
 // The reference as it is compiled for one of its two uses.
@@ -32,8 +44,11 @@ struct Reference {
 
 class NativeOracle {
  public:
-  NativeOracle(std::unique_ptr<Device> device, Task task, std::uint64_t init_seed)
-      : device_(std::move(device)), task_(std::move(task)), init_seed_(init_seed) {}
+  NativeOracle(std::unique_ptr<Device> device, Task task, const NativeOracleOptions& options)
+      : device_(std::move(device)),
+        task_(std::move(task)),
+        init_seed_(options.init_seed),
+        force_(options.force) {}
 
   Status prepare() {
     KP_ASSIGN(fs::path path, native_reference_path(task_));
@@ -62,11 +77,16 @@ class NativeOracle {
     auto seed = static_cast<std::uint64_t>(int_or(request, "seed", 0));
     DeviceResult<Json> answer = ok_answer();
     if (op == "draw") {
-      answer = draw(seed);
+      answer = draw(seed, request);
+    } else if (op == "fitness") {
+      return fitness();
     } else if (op == "compare") {
       answer = compare(seed, request);
     } else if (op == "baselines") {
       answer = baselines(seed, double_or(request, "budget_s", 0.25));
+    } else if (op == "sample") {
+      answer = sample(seed, string_or(request, "name", ""),
+                      static_cast<int>(int_or(request, "count", 1)));
     } else if (op == "forget") {
       forget(seed);
     } else {
@@ -96,20 +116,27 @@ class NativeOracle {
   }
 
   // Values as the candidate will see them, so that truth and candidate start from the same numbers.
-  Values values_of(const TensorSpec& t, std::uint64_t seed) const {
+  Values values_of(const TensorSpec& t, std::uint64_t seed, Variant variant) const {
     Values values = draw_values(t, t.role == Role::parameter ? init_seed_ : seed);
+    values = decode(encode(values, t.dtype), t.dtype);
+    if (variant == Variant::own || t.role == Role::parameter) return values;
+    vary(values, t.dtype, variant, seed);
     return decode(encode(values, t.dtype), t.dtype);
   }
 
-  DeviceResult<std::map<std::string, DevicePtr>> upload_inputs(std::uint64_t seed, bool promote) {
+  DeviceResult<std::map<std::string, DevicePtr>> upload_inputs(std::uint64_t seed, Variant variant,
+                                                               bool promote) {
     std::map<std::string, DevicePtr> memory;
     for (const auto& t : task_.tensors) {
       if (t.role == Role::output) continue;
       DType type = promoted(t.dtype, promote);
       auto pointer = device_->allocate(bytes_of(t, type));
-      if (!pointer) return tl::make_unexpected(pointer.error());
+      if (!pointer) {
+        free_all(memory);
+        return tl::make_unexpected(pointer.error());
+      }
       memory[t.name] = *pointer;
-      std::vector<std::uint8_t> bytes = encode(values_of(t, seed), type);
+      std::vector<std::uint8_t> bytes = encode(values_of(t, seed, variant), type);
       if (auto s = device_->upload(*pointer, bytes.data(), static_cast<std::int64_t>(bytes.size()));
           !s)
         return tl::make_unexpected(s.error());
@@ -175,41 +202,146 @@ class NativeOracle {
     return decode(bytes, type);
   }
 
-  DeviceResult<Json> draw(std::uint64_t number) {
-    Json stages = Json::array();
-    if (seeds_.count(number) == 0) {
-      Stopwatch watch;
-      Seed seed;
-      auto memory = upload_inputs(number, false);
-      if (!memory) return tl::make_unexpected(memory.error());
-      seed.memory = std::move(*memory);
-      stages.push_back({"draw", watch.seconds()});
-      Stopwatch truth_watch;
-      auto wide = upload_inputs(number, true);
-      if (!wide) return tl::make_unexpected(wide.error());
-      auto truth = run(truth_, *wide, true);
-      free_all(*wide);
-      if (!truth) return tl::make_unexpected(truth.error());
-      seed.truth = std::move(*truth);
-      stages.push_back({"truth", truth_watch.seconds()});
-      Stopwatch eager_watch;
-      auto eager = run(baseline_, seed.memory, false);
-      if (!eager) return tl::make_unexpected(eager.error());
-      for (const auto& [name, values] : *eager)
-        seed.eager[name] = compare_leaf(*task_.find_tensor(name), seed.truth[name], values, 0, 0,
-                                        task_.precision, std::nullopt);
-      stages.push_back({"baseline", eager_watch.seconds()});
-      seeds_[number] = std::move(seed);
+  // The inputs, truth and own error of a seed; its memory is the caller's to free.
+  DeviceResult<Seed> make_seed(std::uint64_t number, Variant variant, Json& stages) {
+    Stopwatch watch;
+    Seed seed;
+    seed.variant = variant;
+    auto memory = upload_inputs(number, variant, false);
+    if (!memory) return tl::make_unexpected(memory.error());
+    seed.memory = std::move(*memory);
+    stages.push_back({"draw", watch.seconds()});
+    if (auto s = measure_reference(number, seed, stages); !s) {
+      free_all(seed.memory);
+      return tl::make_unexpected(s.error());
     }
+    return seed;
+  }
+
+  DeviceStatus measure_reference(std::uint64_t number, Seed& seed, Json& stages) {
+    Stopwatch truth_watch;
+    auto wide = upload_inputs(number, seed.variant, true);
+    if (!wide) return tl::make_unexpected(wide.error());
+    auto truth = run(truth_, *wide, true);
+    free_all(*wide);
+    if (!truth) return tl::make_unexpected(truth.error());
+    seed.values.truth = std::move(*truth);
+    stages.push_back({"truth", truth_watch.seconds()});
+    Stopwatch eager_watch;
+    auto eager = run(baseline_, seed.memory, false);
+    if (!eager) return tl::make_unexpected(eager.error());
+    for (const auto& [name, values] : *eager)
+      seed.values.eager[name] = compare_leaf(*task_.find_tensor(name), seed.values.truth[name],
+                                             values, 0, 0, task_.precision, std::nullopt);
+    for (const auto& t : task_.tensors)
+      if (t.role == Role::input) seed.values.inputs[t.name] = values_of(t, number, seed.variant);
+    seed.trivial = trivial_answers(task_, seed.values);
+    seed.values.inputs.clear();
+    stages.push_back({"baseline", eager_watch.seconds()});
+    return {};
+  }
+
+  static bool is_finite(const Values& values) {
+    return std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+  }
+
+  bool bears(const Seed& own, const Seed& varied) const {
+    return std::all_of(task_.tensors.begin(), task_.tensors.end(), [&](const TensorSpec& t) {
+      if (t.role != Role::output) return true;
+      return bears_variant(
+          t.dtype, is_finite(own.values.truth.at(t.name)), own.values.eager.at(t.name).rel_l2,
+          is_finite(varied.values.truth.at(t.name)), varied.values.eager.at(t.name).rel_l2);
+    });
+  }
+
+  // The seed as a variant, or as the task has it where the reference does not bear the variant.
+  DeviceResult<Seed> make_borne(std::uint64_t number, Variant variant, Json& stages, Json& notes) {
+    auto seed = make_seed(number, variant, stages);
+    if (!seed || variant == Variant::own) return seed;
+    auto known = std::find_if(seeds_.begin(), seeds_.end(), [](const auto& entry) {
+      return entry.second.variant == Variant::own;
+    });
+    if (known != seeds_.end() && bears(known->second, *seed)) return seed;
+    auto own = make_seed(number, Variant::own, stages);
+    if (own && known == seeds_.end() && bears(*own, *seed)) {
+      free_all(own->memory);
+      return seed;
+    }
+    free_all(seed->memory);
+    notes.push_back(
+        fmt::format("the reference does not bear {} inputs (its result is not finite, or far less "
+                    "exact): they are drawn as the task has them",
+                    name_of(variant)));
+    return own;
+  }
+
+  DeviceResult<Json> draw(std::uint64_t number, const Json& request) {
+    auto wanted = parse_variant(string_or(request, "variant", "own"));
+    if (!wanted)
+      return tl::make_unexpected(
+          DeviceFault{DeviceFault::Kind::environment, wanted.error().message});
+    spill_ = spill_ || bool_or(request, "spill", false);
+    Json stages = Json::array();
+    Json notes = Json::array();
+    if (seeds_.count(number) == 0) {
+      if (spill_) drop_inputs();
+      auto seed = make_borne(number, *wanted, stages, notes);
+      if (!seed) return tl::make_unexpected(seed.error());
+      seeds_[number] = std::move(*seed);
+    }
+    Seed& seed = seeds_[number];
+    if (auto s = ensure_inputs(number, seed); !s) return tl::make_unexpected(s.error());
     Json answer = ok_answer();
+    answer["variant"] = name_of(seed.variant);
     answer["tensors"] = Json::array();
     for (const auto& t : task_.tensors) {
       if (t.role == Role::output) continue;
-      auto handle = device_->share(seeds_[number].memory[t.name]);
+      auto handle = device_->share(seed.memory[t.name]);
       if (!handle) return tl::make_unexpected(handle.error());
       answer["tensors"].push_back(to_json(SharedTensor{t.name, *handle, 0, t.storage_bytes()}));
     }
     answer["stages"] = stages;
+    answer["notes"] = notes;
+    return answer;
+  }
+
+  // Inputs that were dropped are made again of their seed.
+  DeviceStatus ensure_inputs(std::uint64_t number, Seed& seed) {
+    if (!seed.memory.empty()) return {};
+    if (spill_) drop_inputs();
+    auto memory = upload_inputs(number, seed.variant, false);
+    if (!memory) return tl::make_unexpected(memory.error());
+    seed.memory = std::move(*memory);
+    return {};
+  }
+
+  void drop_inputs() {
+    drop_sampler();
+    for (auto& [number, seed] : seeds_) free_all(seed.memory);
+  }
+
+  Json fitness() {
+    std::vector<std::vector<std::string>> trivial;
+    std::vector<std::string> names;
+    bool independent = seeds_.size() > 1;
+    for (const auto& [number, seed] : seeds_) {
+      trivial.push_back(seed.trivial);
+      names.emplace_back(name_of(seed.variant));
+      independent = independent && passes_for(task_, seed.values, seeds_.begin()->second.values);
+    }
+    bool has_input = std::any_of(task_.tensors.begin(), task_.tensors.end(),
+                                 [](const TensorSpec& t) { return t.role == Role::input; });
+    Fitness found = judge_fitness(trivial, names, independent && has_input);
+    if (!found.reasons.empty()) {
+      std::string text = join(found.reasons, "; ");
+      if (!force_)
+        return error_answer("unfit", Error{task_.path + ": unfit as a task: " + text,
+                                           "change the sizes, values or tolerance so that only "
+                                           "right outputs pass, or use --force"});
+      found.notes.push_back("unfit as a task, used by force: " + text);
+    }
+    Json answer = ok_answer();
+    answer["notes"] = found.notes;
     return answer;
   }
 
@@ -234,8 +366,8 @@ class NativeOracle {
       auto values = download(*pointer + static_cast<DevicePtr>(shared->offset), *t, t->dtype);
       device_->close_shared(*pointer);
       if (!values) return tl::make_unexpected(values.error());
-      const LeafError& eager = seed.eager.at(t->name);
-      LeafError leaf = compare_leaf(*t, seed.truth.at(t->name), *values, eager.max_abs,
+      const LeafError& eager = seed.values.eager.at(t->name);
+      LeafError leaf = compare_leaf(*t, seed.values.truth.at(t->name), *values, eager.max_abs,
                                     eager.rel_l2, task_.precision, task_.tolerance);
       pass = pass && leaf.ok;
       all_exact = all_exact && !is_floating(t->dtype);
@@ -252,32 +384,63 @@ class NativeOracle {
   }
 
   DeviceResult<Json> baselines(std::uint64_t number, double budget_s) {
-    Addresses addresses(seeds_[number].memory.begin(), seeds_[number].memory.end());
-    std::map<std::string, DevicePtr> own;
-    auto result = time_baseline(addresses, own, budget_s);
-    free_all(own);
-    return result;
-  }
-
-  DeviceResult<Json> time_baseline(Addresses& addresses, std::map<std::string, DevicePtr>& own,
-                                   double budget_s) {
-    if (auto s = allocate_outputs(baseline_, false, addresses, own); !s)
-      return tl::make_unexpected(s.error());
-    auto program = device_->load(baseline_.cubin, baseline_.plan, addresses);
-    if (!program) return tl::make_unexpected(program.error());
+    if (auto s = prepare_sampler(number); !s) return tl::make_unexpected(s.error());
     TimingPolicy policy;
     policy.budget_s = budget_s;
     auto timing =
-        measure(policy, "stream", [&] { return (*program)->time_once(LaunchMode::stream); });
+        measure(policy, "stream", [&] { return sampler_.program->time_once(LaunchMode::stream); });
+    drop_sampler();
     if (!timing) return tl::make_unexpected(timing.error());
     Json answer = ok_answer();
     answer["baselines"] = Json::array({{{"name", "reference"}, {"timing", to_json(*timing)}}});
     return answer;
   }
 
+  DeviceResult<Json> sample(std::uint64_t number, const std::string& name, int count) {
+    if (name != "reference")
+      return tl::make_unexpected(DeviceFault{DeviceFault::Kind::environment,
+                                             "sample: no baseline " + name + "; known: reference"});
+    if (auto s = prepare_sampler(number); !s) return tl::make_unexpected(s.error());
+    Json answer = ok_answer();
+    answer["samples_ms"] = Json::array();
+    for (int i = 0; i < count; ++i) {
+      auto ms = sampler_.program->time_once(LaunchMode::stream);
+      if (!ms) return tl::make_unexpected(ms.error());
+      answer["samples_ms"].push_back(*ms);
+    }
+    return answer;
+  }
+
+  // Loads the baseline for a seed and warms it up; kept for the next samples of that seed.
+  DeviceStatus prepare_sampler(std::uint64_t number) {
+    if (sampler_.program && sampler_.seed == number) return {};
+    drop_sampler();
+    auto it = seeds_.find(number);
+    if (it == seeds_.end())
+      return tl::make_unexpected(
+          DeviceFault{DeviceFault::Kind::environment, "this seed was never drawn"});
+    if (auto s = ensure_inputs(number, it->second); !s) return s;
+    Addresses addresses(it->second.memory.begin(), it->second.memory.end());
+    if (auto s = allocate_outputs(baseline_, false, addresses, sampler_.own); !s) return s;
+    auto program = device_->load(baseline_.cubin, baseline_.plan, addresses);
+    if (!program) return tl::make_unexpected(program.error());
+    sampler_.program = std::move(*program);
+    sampler_.seed = number;
+    for (int i = 0; i < TimingPolicy{}.warmup; ++i)
+      if (auto ms = sampler_.program->time_once(LaunchMode::stream); !ms)
+        return tl::make_unexpected(ms.error());
+    return {};
+  }
+
+  void drop_sampler() {
+    sampler_.program.reset();
+    free_all(sampler_.own);
+  }
+
   void forget(std::uint64_t number) {
     auto it = seeds_.find(number);
     if (it == seeds_.end()) return;
+    drop_sampler();
     free_all(it->second.memory);
     seeds_.erase(it);
   }
@@ -286,7 +449,10 @@ class NativeOracle {
   Task task_;
   std::uint64_t init_seed_;
   Reference baseline_, truth_;
+  bool force_;
+  bool spill_ = false;  // the inputs of one seed on the device, no more
   std::map<std::uint64_t, Seed> seeds_;
+  Sampler sampler_;
 };
 
 }  // namespace
@@ -299,7 +465,7 @@ int native_oracle_main(const NativeOracleOptions& options) {
   if (options.tolerance) task->tolerance = options.tolerance;
   auto device = open_cuda_device(options.device);
   if (!device) return serve(error_answer("environment", device.error()), {});
-  NativeOracle oracle(std::move(*device), std::move(*task), options.init_seed);
+  NativeOracle oracle(std::move(*device), std::move(*task), options);
   if (auto prepared = oracle.prepare(); !prepared)
     return serve(error_answer("task", prepared.error()), {});
   Json ready = ok_answer();

@@ -15,6 +15,7 @@ struct NativeOracleOptions {
   bool precision_given = false;
   std::optional<Tolerance> tolerance;
   std::uint64_t init_seed = 0;  // parameters are drawn from it
+  bool force = false;           // takes unfit tasks, with a note
 };
 
 int native_oracle_main(const NativeOracleOptions& options);

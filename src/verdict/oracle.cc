@@ -84,6 +84,9 @@ Result<std::vector<std::string>> command_line(const fs::path& task, const Oracle
     argv.insert(argv.end(), {"--atol", fmt::format("{}", options.tolerance->atol), "--rtol",
                              fmt::format("{}", options.tolerance->rtol)});
   if (options.force) argv.emplace_back("--force");
+  if (options.compile_baseline) argv.emplace_back("--compile");
+  if (options.gpu_memory_gib)
+    argv.insert(argv.end(), {"--gpu-memory", fmt::format("{}", *options.gpu_memory_gib)});
   return argv;
 }
 
@@ -161,6 +164,7 @@ Result<Json> Oracle::read_answer(std::string_view doing, double timeout_s) {
   auto answer = parse_json(line, "oracle");
   if (!answer) return tl::make_unexpected(ended(answer.error().message));
   if (!bool_or(*answer, "ok", false)) {
+    failure_kind_ = answer->is_object() ? string_or(*answer, "kind", "environment") : "environment";
     const Json error = answer->is_object() ? answer->value("error", Json::object()) : Json();
     return fail(string_or(error, "message", "the oracle refused " + std::string(doing)),
                 string_or(error, "hint", ""));
@@ -176,6 +180,7 @@ Result<Json> Oracle::read_answer(std::string_view doing, double timeout_s) {
 
 Result<Json> Oracle::ask(const Json& request) {
   const std::string doing = string_or(request, "op", "");
+  failure_kind_.clear();
   if (!process_->alive())
     return fail(fmt::format("the oracle has ended ({})", process_->how_it_ended()));
   if (auto sent = process_->write_line(dump_json(request)); !sent)
@@ -210,11 +215,18 @@ Result<Oracle> Oracle::start(const fs::path& task, const OracleOptions& options)
   return oracle;
 }
 
-Result<Draw> Oracle::draw(std::uint64_t seed) {
-  KP_ASSIGN(Json answer, ask({{"op", "draw"}, {"seed", seed}}));
+Result<Draw> Oracle::draw(std::uint64_t seed, Variant variant, bool spill) {
+  KP_ASSIGN(Json answer,
+            ask({{"op", "draw"}, {"seed", seed}, {"variant", name_of(variant)}, {"spill", spill}}));
   Draw draw;
   KP_ASSIGN(draw.tensors, shared_tensors(answer));
+  KP_ASSIGN(draw.variant, parse_variant(string_or(answer, "variant", "own")));
   return draw;
+}
+
+Status Oracle::check_fitness() {
+  KP_TRY(ask({{"op", "fitness"}}));
+  return {};
 }
 
 Status Oracle::forget(std::uint64_t seed) {
@@ -242,6 +254,18 @@ Result<std::vector<Baseline>> Oracle::time_baselines(std::uint64_t seed, double 
         {string_or(b, "name", ""), timing_from_json(b.value("timing", Json::object()))});
   if (baselines.empty()) return fail("the oracle timed no baseline");
   return baselines;
+}
+
+Result<std::vector<double>> Oracle::sample_baseline(std::uint64_t seed, const std::string& name,
+                                                    int count) {
+  KP_ASSIGN(Json answer, ask({{"op", "sample"}, {"seed", seed}, {"name", name}, {"count", count}}));
+  std::vector<double> samples;
+  for (const auto& ms : answer.value("samples_ms", Json::array()))
+    if (ms.is_number()) samples.push_back(ms.get<double>());
+  if (static_cast<int>(samples.size()) != count)
+    return fail(
+        fmt::format("the oracle gave {} samples of {}, not {}", samples.size(), name, count));
+  return samples;
 }
 
 }  // namespace kp

@@ -6,12 +6,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/files.h"
 #include "base/process.h"
 #include "device/info.h"
 #include "task/task.h"
+#include "verdict/variant.h"
 #include "verdict/verdict.h"
 
 namespace kp {
@@ -33,12 +35,15 @@ struct OracleOptions {
   std::optional<Tolerance> tolerance;
   std::optional<std::uint64_t> init_seed;  // of the parameters; none: secret
   bool force = false;                      // takes tasks that are unfit, with a note
+  bool compile_baseline = false;           // torch.compile is a baseline too
+  std::optional<double> gpu_memory_gib;    // the oracle's own share at most; none: the whole card
   double timeout_s = 600;                  // of one request
   std::string log_path;                    // the oracle's stderr; empty: a temporary file
 };
 
 struct Draw {
   std::vector<SharedTensor> tensors;  // inputs and parameters of this seed
+  Variant variant = Variant::own;     // the one used: own where the reference bears no other
 };
 
 struct Comparison {
@@ -63,13 +68,25 @@ class Oracle {
 
   const Task& task() const { return task_; }
   // Draws the inputs of `seed` on the GPU (kept until forget), computes the truth and the eager
-  // output's error; later calls of the same seed are free.
-  Result<Draw> draw(std::uint64_t seed);
+  // output's error; later calls of the same seed are free, and its variant stays the first call's.
+  // `spill`: from now on truths are kept in host memory, and the inputs of one seed on the GPU;
+  // for when failure_kind() was "out_of_memory".
+  Result<Draw> draw(std::uint64_t seed, Variant variant = Variant::own, bool spill = false);
+  // Whether the draws so far tell a right output from zeros, ones, the mean, the first input and
+  // the answer to other inputs. An error of kind "unfit" when not (a note with force).
+  Status check_fitness();
   Status forget(std::uint64_t seed);
   // Outputs as the runner exports them, by the task's output names.
   Result<Comparison> compare(std::uint64_t seed, const std::vector<SharedTensor>& outputs);
   // Times the baselines with a cold L2 on the inputs of `seed`, at most `budget_s` each.
   Result<std::vector<Baseline>> time_baselines(std::uint64_t seed, double budget_s);
+  // `count` cold-L2 samples in ms of one of those baselines, for interleaving with a candidate's;
+  // the first call of a seed warms up.
+  Result<std::vector<double>> sample_baseline(std::uint64_t seed, const std::string& name,
+                                              int count);
+  // Kind of the last request's failure as in docs/protocols.md: "out_of_memory", "unfit", "task",
+  // "environment"; empty when it was answered, or when the process ended.
+  const std::string& failure_kind() const { return failure_kind_; }
   std::vector<std::pair<std::string, double>> last_stages() const { return stages_; }
 
  private:
@@ -84,6 +101,7 @@ class Oracle {
   std::optional<TempFolder> log_folder_;
   std::string log_path_;
   std::vector<std::pair<std::string, double>> stages_;
+  std::string failure_kind_;
 };
 
 }  // namespace kp

@@ -143,16 +143,24 @@ TEST_F(OracleTest, AnswersOfAGpuAreRead) {
       "\nread line\necho '{\"ok\": true, \"notes\": [\"n\"], \"tensors\": [{\"name\": \"x\", "
       "\"handle\": \"" +
       handle +
-      "\", \"offset\": 256, \"bytes\": 64}]}'\nread line\necho '{\"ok\": true, \"pass\": false, "
+      "\", \"offset\": 256, \"bytes\": 64}], \"variant\": \"own\"}'\nread line\necho '{\"ok\": "
+      "true, \"pass\": false, "
       "\"accuracy_class\": \"\", \"leaves\": [{\"tensor\": \"out\", \"ok\": false, \"max_abs\": "
       "\"inf\", \"worst_index\": [3], \"reason\": \"off\"}]}'\nread line\necho '{\"ok\": true, "
       "\"baselines\": [{\"name\": \"eager\", \"timing\": {\"median_ms\": 2.5, \"samples\": 9}}]}'"
+      "\nread line\necho '{\"ok\": true, \"samples_ms\": [2.5, 2.25]}'"
+      "\nread line\necho '{\"ok\": true, \"samples_ms\": [2.5]}'"
+      "\nread line\necho '{\"ok\": false, \"kind\": \"out_of_memory\", \"error\": {\"message\": "
+      "\"full\"}}'"
+      "\nread line\necho '{\"ok\": false, \"kind\": \"unfit\", \"error\": {\"message\": "
+      "\"zeros\"}}'"
       "\nread line\necho '{\"ok\": true, \"tensors\": [{\"name\": \"x\", \"handle\": \"zz\", "
       "\"offset\": 0, \"bytes\": 1}]}'\n");
   auto oracle = Oracle::start(file("relu.py", kRelu), options_);
   ASSERT_TRUE(oracle) << oracle.error().text();
-  auto draw = oracle->draw(5);
+  auto draw = oracle->draw(5, Variant::signs);
   ASSERT_TRUE(draw) << draw.error().text();
+  EXPECT_EQ(draw->variant, Variant::own);  // what was really drawn
   EXPECT_EQ(draw->tensors.at(0).offset, 256);
   EXPECT_EQ(oracle->task().notes, std::vector<std::string>{"n"});
   auto comparison = oracle->compare(5, draw->tensors);
@@ -163,6 +171,13 @@ TEST_F(OracleTest, AnswersOfAGpuAreRead) {
   auto baselines = oracle->time_baselines(5, 0.1);
   ASSERT_TRUE(baselines) << baselines.error().text();
   EXPECT_DOUBLE_EQ(baselines->at(0).timing.median_ms, 2.5);
+  EXPECT_EQ(oracle->sample_baseline(5, "eager", 2).value(), (std::vector<double>{2.5, 2.25}));
+  EXPECT_FALSE(oracle->sample_baseline(5, "eager", 2));  // one sample only
+  EXPECT_EQ(oracle->failure_kind(), "");
+  EXPECT_FALSE(oracle->draw(8, Variant::scaled, true));
+  EXPECT_EQ(oracle->failure_kind(), "out_of_memory");
+  EXPECT_FALSE(oracle->check_fitness());
+  EXPECT_EQ(oracle->failure_kind(), "unfit");
   auto bad = oracle->draw(6);
   ASSERT_FALSE(bad);
   EXPECT_TRUE(contains(bad.error().message, "hexadecimal"));

@@ -112,17 +112,23 @@ Timing timing_from_json(const Json& json) {
 }
 
 Json to_json(const LeafError& leaf) {
-  return {{"tensor", leaf.tensor},
-          {"ok", leaf.ok},
-          {"max_abs", number(leaf.max_abs)},
-          {"rel_l2", number(leaf.rel_l2)},
-          {"eager_max_abs", number(leaf.eager_max_abs)},
-          {"eager_rel_l2", number(leaf.eager_rel_l2)},
-          {"outside", leaf.outside},
-          {"worst_index", leaf.worst_index},
-          {"expected", number(leaf.expected)},
-          {"actual", number(leaf.actual)},
-          {"reason", leaf.reason}};
+  Json json = {{"tensor", leaf.tensor},
+               {"ok", leaf.ok},
+               {"max_abs", number(leaf.max_abs)},
+               {"rel_l2", number(leaf.rel_l2)},
+               {"eager_max_abs", number(leaf.eager_max_abs)},
+               {"eager_rel_l2", number(leaf.eager_rel_l2)},
+               {"outside", leaf.outside},
+               {"worst_index", leaf.worst_index},
+               {"expected", number(leaf.expected)},
+               {"actual", number(leaf.actual)},
+               {"reason", leaf.reason}};
+  if (leaf.quantiles)
+    json["quantiles"] = {{"p50", number(leaf.quantiles->p50)},
+                         {"p90", number(leaf.quantiles->p90)},
+                         {"p99", number(leaf.quantiles->p99)},
+                         {"max", number(leaf.quantiles->max)}};
+  return json;
 }
 
 LeafError leaf_error_from_json(const Json& json) {
@@ -139,6 +145,9 @@ LeafError leaf_error_from_json(const Json& json) {
   leaf.expected = number_or(json, "expected", 0);
   leaf.actual = number_or(json, "actual", 0);
   leaf.reason = string_or(json, "reason", "");
+  if (const Json q = json.value("quantiles", Json()); q.is_object())
+    leaf.quantiles = {number_or(q, "p50", 0), number_or(q, "p90", 0), number_or(q, "p99", 0),
+                      number_or(q, "max", 0)};
   return leaf;
 }
 

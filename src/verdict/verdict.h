@@ -26,6 +26,11 @@ enum class Outcome {
 std::string_view name_of(Outcome outcome);
 Result<Outcome> parse_outcome(std::string_view name);
 
+// How |out - truth| is spread over a leaf's elements (of a sample of them, when it is large).
+struct Quantiles {
+  double p50 = 0, p90 = 0, p99 = 0, max = 0;
+};
+
 // One output leaf against the fp64 truth, worst over the seeds.
 struct LeafError {
   std::string tensor;
@@ -39,6 +44,7 @@ struct LeafError {
   double expected = 0;
   double actual = 0;
   std::string reason;  // in words when not ok
+  std::optional<Quantiles> quantiles;
 };
 
 struct Timing {

@@ -19,18 +19,18 @@ HEAD = "import torch\nimport torch.nn as nn\n"
 TAIL = "def get_init_inputs():\n    return []\n"
 
 
-def session_of(source, precision="strict", tolerance=None, force=False):
+def session_of(source, precision="strict", tolerance=None, **options):
     """A Session on the CPU over a task file of this text."""
     from oracle.session import open_session
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "task.py"
         path.write_text(source)
-        return open_session(str(path), torch.device("cpu"), precision, tolerance, 7, force)
+        return open_session(str(path), torch.device("cpu"), precision, tolerance, 7, **options)
 
 
-def session_at(path, precision="strict", tolerance=None, force=False):
+def session_at(path, precision="strict", tolerance=None, **options):
     from oracle.session import open_session
-    return open_session(str(path), torch.device("cpu"), precision, tolerance, 7, force)
+    return open_session(str(path), torch.device("cpu"), precision, tolerance, 7, **options)
 
 
 def task(forward, inputs, init=""):

@@ -168,6 +168,7 @@ class Unfit(unittest.TestCase):
         with self.assertRaises(Failure) as caught:
             for seed in seeds:
                 session.draw(seed)
+            session.fitness()
         self.assertEqual(caught.exception.kind, "unfit")
         return caught.exception.message
 
@@ -175,7 +176,9 @@ class Unfit(unittest.TestCase):
         self.assertIn("all zeros", self.refused(task("return torch.relu(-x)", "torch.rand(64)"), 1))
         small = task("return torch.softmax(x, dim=1)", "torch.rand(4, 4096)")
         self.assertIn("all zeros", self.refused(small, 1, tolerance=(1e-2, 1e-2)))
-        session_of(small).draw(1)  # fit by the rule that scales
+        fit = session_of(small)  # by the rule that scales
+        fit.draw(1)
+        fit.fitness()
 
     def test_mean_passes(self):
         self.assertIn("the mean", self.refused(task("return x * 1e-9 + 3", "torch.rand(64)"), 1))
@@ -194,6 +197,7 @@ class Unfit(unittest.TestCase):
     def test_force(self):
         session = session_of(task("return torch.relu(-x)", "torch.rand(64)"), force=True)
         session.draw(1)
+        session.fitness()
         self.assertIn("used by force", session.notes[0])
 
 
