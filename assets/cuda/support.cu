@@ -14,21 +14,75 @@ __device__ __forceinline__ u64 mix(u64 x) {  // splitmix64, as base/rng.h
   return x ^ (x >> 31);
 }
 
-// *out += sum over 8-byte words of mix(word ^ mix(index)): any change of any bit shows.
-extern "C" __global__ void kp_checksum(const unsigned char* p, u64 bytes, u64* out) {
+// A piece of memory; the tables of them are in device memory. Region blockIdx.y is a block's own.
+struct Region {
+  u64 address;
+  u64 bytes;
+};
+
+// sums[region] += sum over 8-byte words of mix(word ^ mix(index ^ key)): any change of any bit
+// shows, and who does not know the key cannot make up for it elsewhere.
+extern "C" __global__ void kp_checksums(const Region* regions, u64* sums, u64 key) {
+  const unsigned char* p = reinterpret_cast<const unsigned char*>(regions[blockIdx.y].address);
+  u64 bytes = regions[blockIdx.y].bytes;
   u64 words = bytes / 8;
   u64 sum = 0;
   for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < words;
        i += (u64)gridDim.x * blockDim.x)
-    sum += mix(reinterpret_cast<const u64*>(p)[i] ^ mix(i));
+    sum += mix(reinterpret_cast<const u64*>(p)[i] ^ mix(i ^ key));
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     u64 last = 0;
     for (u64 b = words * 8; b < bytes; ++b) last = last << 8 | p[b];
-    sum += mix(last ^ mix(words));
+    sum += mix(last ^ mix(words ^ key));
   }
   for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(~0u, sum, offset);
-  if (threadIdx.x % 32 == 0) atomicAdd(out, sum);
+  if (threadIdx.x % 32 == 0 && sum != 0) atomicAdd(sums + blockIdx.y, sum);
 }
+
+// Fills with *pattern; the bytes behind the last whole word too. Addresses are multiples of 4.
+extern "C" __global__ void kp_fill(const Region* regions, const unsigned* pattern) {
+  unsigned char* p = reinterpret_cast<unsigned char*>(regions[blockIdx.y].address);
+  u64 bytes = regions[blockIdx.y].bytes;
+  unsigned v = *pattern;
+  u64 first = blockIdx.x * (u64)blockDim.x + threadIdx.x;
+  u64 stride = (u64)gridDim.x * blockDim.x;
+  u64 quads = regions[blockIdx.y].address % 16 == 0 ? bytes / 16 : 0;
+  for (u64 i = first; i < quads; i += stride)
+    reinterpret_cast<uint4*>(p)[i] = make_uint4(v, v, v, v);
+  for (u64 i = quads * 4 + first; i < bytes / 4; i += stride) reinterpret_cast<unsigned*>(p)[i] = v;
+  if (blockIdx.x == 0 && threadIdx.x == 0)
+    for (u64 b = bytes / 4 * 4; b < bytes; ++b) p[b] = (unsigned char)(v >> b % 4 * 8);
+}
+
+// others[region] += words that are not *pattern.
+extern "C" __global__ void kp_count_others(const Region* regions, const unsigned* pattern,
+                                           u64* others) {
+  const unsigned* p = reinterpret_cast<const unsigned*>(regions[blockIdx.y].address);
+  u64 count = 0;
+  for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < regions[blockIdx.y].bytes / 4;
+       i += (u64)gridDim.x * blockDim.x)
+    count += p[i] != *pattern;
+  if (count != 0) atomicAdd(others + blockIdx.y, count);
+}
+
+// Shared memory keeps its bits from one launch to the next. One block a multiprocessor, with all of
+// it.
+extern "C" __global__ void kp_scrub_shared(unsigned bytes, const unsigned* pattern) {
+  extern __shared__ unsigned shared[];
+  for (unsigned i = threadIdx.x; i < bytes / 4; i += blockDim.x) shared[i] = *pattern;
+  __syncthreads();
+  if (shared[threadIdx.x] != *pattern) __trap();
+}
+
+// So does local memory. As many threads as the device holds at once.
+template <int words>
+__device__ __forceinline__ void scrub_local(const unsigned* pattern) {
+  volatile unsigned local[words];
+  for (int i = 0; i < words; ++i) local[i] = *pattern;
+  if (local[threadIdx.x % words] != *pattern) __trap();
+}
+extern "C" __global__ void kp_scrub_local_1k(const unsigned* pattern) { scrub_local<256>(pattern); }
+extern "C" __global__ void kp_scrub_local_16k(const unsigned* pattern) { scrub_local<4096>(pattern); }
 
 extern "C" __global__ void kp_empty() {}
 

@@ -1,12 +1,16 @@
 // kernelpro evaluate TASK CANDIDATE...
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
+#include <thread>
 
 #include "app/commands.h"
 #include "app/task_options.h"
 #include "base/clock.h"
 #include "report/text.h"
+#include "verdict/gain.h"
 
 namespace kp {
 
@@ -51,7 +55,15 @@ Result<int> run_evaluate(const EvaluateCommand& command) {
   Json results = Json::array();
   if (command.jsonl) print_line(about(evaluator));
   bool all_correct = true;
-  for (const auto& candidate : candidates) {
+  std::optional<Verdict> first;  // correct one, that the others are compared with
+  std::string first_name;
+  std::string gains;
+  auto ahead = std::max<std::size_t>(1, std::thread::hardware_concurrency());
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    // The next builds run on the CPU while the GPU works on this one.
+    for (std::size_t next = c; next < std::min(candidates.size(), c + ahead); ++next)
+      evaluator.expect(candidates[next]);
+    const Candidate& candidate = candidates[c];
     for (int i = 0; i < command.repeat; ++i) {
       Stopwatch watch;
       auto verdict = evaluator.evaluate(candidate);
@@ -67,8 +79,21 @@ Result<int> run_evaluate(const EvaluateCommand& command) {
       }
       results.push_back(std::move(result));
       if (!command.json) fmt::print("{}: {}\n", candidate.name, describe(*verdict, seconds));
+      if (first) {
+        if (auto g = gain(*first, *verdict)) {
+          results.back()["gain"] = {{"over", first_name},
+                                    {"ratio", g->ratio},
+                                    {"ci95", {g->ci95.low, g->ci95.high}},
+                                    {"real", g->real}};
+          gains += fmt::format("{} against {}: {}\n", candidate.name, first_name, describe(*g));
+        }
+      } else if (verdict->correct() && verdict->timing) {
+        first = std::move(*verdict);
+        first_name = candidate.name;
+      }
     }
   }
+  if (!command.json && !gains.empty()) fmt::print("\n{}", gains);
   if (command.json) {
     Json all = about(evaluator);
     all["results"] = std::move(results);

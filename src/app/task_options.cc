@@ -20,8 +20,13 @@ void add_task_options(CLI::App& command, TaskOptions& o, const char* positional)
   command.add_option("--compile-timeout", o.compile_timeout_s, "seconds")->capture_default_str();
   command.add_option("--run-timeout", o.run_timeout_s, "seconds a candidate may run")
       ->capture_default_str();
-  command.add_option("--timing-budget", o.timing_budget_s, "seconds of timing, each way")
+  command
+      .add_option("--timing-budget", o.timing_budget_s,
+                  "seconds of timing: of the candidate, and as much of the baseline")
       ->capture_default_str();
+  command.add_flag(
+      "--energy", o.energy,
+      "joules a call too, by the device's own counter; takes some seconds a candidate");
   command.add_option("--python", o.python, "python3 that has PyTorch (default: found)");
   command.add_flag("--force", o.force, "take a task that is judged unfit; the result says so");
   command.add_flag("-q,--quiet", o.quiet, "no progress lines");
@@ -61,6 +66,7 @@ Result<Evaluator> start_evaluator(const TaskOptions& o, const fs::path& log_fold
   evaluate.run_timeout_s = o.run_timeout_s;
   evaluate.timing_budget_s = o.timing_budget_s;
   evaluate.timing = timing;
+  evaluate.energy = o.energy;
   if (!o.quiet)
     evaluate.progress = [](std::string_view stage) {
       show_progress(fmt::format("  {} ...", stage));

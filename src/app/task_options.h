@@ -17,6 +17,7 @@ struct TaskOptions {
   double compile_timeout_s = 120;
   double run_timeout_s = 10;
   double timing_budget_s = 0.25;
+  bool energy = false;
   std::string python;
   bool force = false;
   bool quiet = false;

@@ -17,6 +17,7 @@ class GpuWorld : public World {
   bool cutlass() override { return !toolkit_.cutlass_include.empty(); }
   Provider& provider() override { return *provider_; }
 
+  void expect(const Candidate& candidate) override { evaluator_.expect(candidate); }
   Result<Verdict> evaluate(const Candidate& candidate) override;
   Result<Diagnosis> diagnose(const Candidate& candidate, const Verdict& verdict) override;
   void on_judged(const RunState& state, NodeId node) override;

@@ -94,15 +94,20 @@ Result<std::vector<Section>> read_sections(const Bytes& file) {
   return sections;
 }
 
-std::vector<std::string> read_symbols(const std::vector<Section>& sections) {
-  std::vector<std::string> symbols;
+struct Symbol {
+  std::string name;
+  Elf64_Sym entry{};
+};
+
+std::vector<Symbol> read_symbols(const std::vector<Section>& sections) {
+  std::vector<Symbol> symbols;
   for (const Section& s : sections) {
     if (s.header.sh_type != SHT_SYMTAB || s.header.sh_link >= sections.size()) continue;
     std::string_view names = sections[s.header.sh_link].bytes;
     Bytes table(s.bytes);
-    Elf64_Sym symbol{};
-    for (std::uint64_t at = 0; table.read(at, symbol); at += sizeof symbol)
-      symbols.push_back(string_at(names, symbol.st_name).value_or(""));
+    Elf64_Sym entry{};
+    for (std::uint64_t at = 0; table.read(at, entry); at += sizeof entry)
+      symbols.push_back({string_at(names, entry.st_name).value_or(""), entry});
     break;
   }
   return symbols;
@@ -174,7 +179,7 @@ void read_kernel_record(const Record& r, CubinKernel& kernel,
 
 Result<std::vector<CubinKernel>> parse_cubin(std::string_view bytes) {
   KP_ASSIGN(std::vector<Section> sections, read_sections(Bytes(bytes)));
-  std::vector<std::string> symbols = read_symbols(sections);
+  std::vector<Symbol> symbols = read_symbols(sections);
   const std::string kInfo = ".nv.info.";
   const std::string kShared = ".nv.shared.";
   bool reserves = false;
@@ -212,7 +217,7 @@ Result<std::vector<CubinKernel>> parse_cubin(std::string_view bytes) {
       if (!Bytes(r.payload).read(0, symbol) || !Bytes(r.payload).read(4, value) ||
           symbol >= symbols.size())
         return;
-      auto it = kernels.find(symbols[symbol]);
+      auto it = kernels.find(symbols[symbol].name);
       if (it == kernels.end()) return;
       if (r.attribute == kRegisterCount) it->second.registers = value;
       if (r.attribute == kFrameSize || r.attribute == kMinStackSize)
@@ -225,6 +230,24 @@ Result<std::vector<CubinKernel>> parse_cubin(std::string_view bytes) {
     result.push_back(std::move(kernel));
   }
   return result;
+}
+
+Result<CubinState> parse_cubin_state(std::string_view bytes) {
+  KP_ASSIGN(std::vector<Section> sections, read_sections(Bytes(bytes)));
+  CubinState state;
+  for (const Symbol& symbol : read_symbols(sections)) {
+    if (symbol.entry.st_shndx == SHN_UNDEF) {
+      state.heap = state.heap || symbol.name == "malloc" || symbol.name == "free";
+      continue;
+    }
+    if (ELF64_ST_TYPE(symbol.entry.st_info) != STT_OBJECT ||
+        symbol.entry.st_shndx >= sections.size() || symbol.entry.st_size == 0)
+      continue;
+    const std::string& section = sections[symbol.entry.st_shndx].name;
+    if (starts_with(section, ".nv.global") || section == ".nv.constant3")
+      state.globals.push_back(symbol.name);
+  }
+  return state;
 }
 
 }  // namespace kp

@@ -29,4 +29,12 @@ struct CubinKernel {
 
 Result<std::vector<CubinKernel>> parse_cubin(std::string_view bytes);
 
+// What outlives a launch: memory that belongs to the module, and calls of the device's heap.
+struct CubinState {
+  std::vector<std::string> globals;  // __device__ and __constant__ variables, static ones too
+  bool heap = false;                 // calls malloc or free on the device
+};
+
+Result<CubinState> parse_cubin_state(std::string_view bytes);
+
 }  // namespace kp

@@ -121,5 +121,39 @@ TEST(Cubin, BadBytesAreErrorsAndNeverCrash) {
   EXPECT_GT(refused, 100);
 }
 
+TEST(Cubin, FindsWhatOutlivesALaunch) {
+  KP_NEEDS_NVRTC();
+  Build b = build_text(R"(
+__device__ int counter = 1;
+static __device__ float scratch[100];
+__constant__ float table[4];
+extern "C" __global__ void k(int* out) {
+  static __device__ int calls;
+  __shared__ int own;
+  own = ++calls;
+  out[0] = ++counter + static_cast<int>(scratch[own % 100]++) + static_cast<int>(table[own % 4]);
+})");
+  ASSERT_TRUE(b.ok) << b.log;
+  auto state = parse_cubin_state(read_file(b.cubin).value());
+  ASSERT_TRUE(state) << state.error().text();
+  EXPECT_FALSE(state->heap);
+  ASSERT_EQ(state->globals.size(), 4U);
+  for (const char* name : {"counter", "scratch", "table", "calls"})
+    EXPECT_TRUE(
+        std::any_of(state->globals.begin(), state->globals.end(),
+                    [&](const std::string& g) { return g.find(name) != std::string::npos; }))
+        << name;
+}
+
+TEST(Cubin, FindsTheDevicesHeap) {
+  KP_NEEDS_NVRTC();
+  Build b = build_text(R"(extern "C" __global__ void k(void** out) { *out = malloc(16); })");
+  ASSERT_TRUE(b.ok) << b.log;
+  auto state = parse_cubin_state(read_file(b.cubin).value());
+  ASSERT_TRUE(state) << state.error().text();
+  EXPECT_TRUE(state->heap);
+  EXPECT_TRUE(state->globals.empty());
+}
+
 }  // namespace
 }  // namespace kp

@@ -43,6 +43,9 @@ DeviceInfo query(const Driver& driver, CUdevice device) {
   d.reserved_smem_per_block = get(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
   d.l2_bytes = get(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
   d.clock_khz = get(CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+  // Both edges of the clock carry data.
+  d.dram_peak_gbs = 2.0 * get(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
+                    get(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8 / 1e6;
   std::size_t total = 0;
   driver.cuDeviceTotalMem(&total, device);
   d.memory_bytes = static_cast<std::int64_t>(total);

@@ -92,8 +92,9 @@ class CudaDevice : public Device {
   void close_shared(DevicePtr pointer) override { cuda_.driver.cuIpcCloseMemHandle(pointer); }
 
   DeviceResult<std::unique_ptr<Program>> load(std::string_view cubin, const ResolvedPlan& plan,
-                                              const Addresses& addresses) override {
-    return load_program(cuda_, cubin, plan, addresses);
+                                              const Addresses& addresses,
+                                              const std::vector<std::string>& globals) override {
+    return load_program(cuda_, cubin, plan, addresses, globals);
   }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "base/clock.h"
 #include "candidate/kernel_name.h"
 
 namespace kp {
@@ -21,6 +22,13 @@ struct PackedLaunch {
   std::vector<std::vector<std::uint8_t>> values;  // argument storage
   std::vector<void*> pointers;
   std::string where;
+};
+
+// A variable of the module, and where its first value is kept.
+struct Global {
+  CUdeviceptr address = 0;
+  CUdeviceptr saved = 0;
+  std::size_t bytes = 0;
 };
 
 struct PackedMemset {
@@ -45,13 +53,14 @@ class CudaProgram : public Device::Program {
   ~CudaProgram() override {
     const Driver& d = cuda_.driver;
     if (graph_ != nullptr) d.cuGraphExecDestroy(graph_);
+    if (saved_ != 0) d.cuMemFree(saved_);
     if (start_ != nullptr) d.cuEventDestroy(start_);
     if (end_ != nullptr) d.cuEventDestroy(end_);
     if (module_ != nullptr) d.cuModuleUnload(module_);
   }
 
-  DeviceStatus prepare(std::string_view cubin, const ResolvedPlan& plan,
-                       const Addresses& addresses) {
+  DeviceStatus prepare(std::string_view cubin, const ResolvedPlan& plan, const Addresses& addresses,
+                       const std::vector<std::string>& globals) {
     std::string image(cubin);
     CUresult rc = cuda_.driver.cuModuleLoadData(&module_, image.data());
     if (rc != CUDA_SUCCESS) {
@@ -59,6 +68,7 @@ class CudaProgram : public Device::Program {
       if (fault.kind == DeviceFault::Kind::environment) fault.kind = DeviceFault::Kind::plan;
       return tl::make_unexpected(fault);
     }
+    if (auto status = save(globals); !status) return status;
     KP_CUDA(cuda_, cuEventCreate, &start_, CU_EVENT_DEFAULT);
     KP_CUDA(cuda_, cuEventCreate, &end_, CU_EVENT_DEFAULT);
     unsigned count = 0;
@@ -70,6 +80,13 @@ class CudaProgram : public Device::Program {
       if (!packed) return tl::make_unexpected(packed.error());
       steps_.push_back(std::move(*packed));
     }
+    // The first kernel depends on nothing of the plan: it must not start before what comes ahead of
+    // the plan (the flush, the first event) has ended.
+    if (!steps_.empty())
+      if (auto* first = std::get_if<PackedLaunch>(&steps_.front()))
+        std::erase_if(first->attributes, [](const CUlaunchAttribute& a) {
+          return a.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+        });
     for (auto& step : steps_) {  // only now do the vectors stay where they are
       if (auto* launch = std::get_if<PackedLaunch>(&step)) {
         for (auto& value : launch->values) launch->pointers.push_back(value.data());
@@ -82,32 +99,101 @@ class CudaProgram : public Device::Program {
   }
 
   DeviceStatus run() override {
-    if (auto status = enqueue(); !status) return status;
+    if (auto status = launch(LaunchMode::stream); !status) return status;
+    if (auto status = wait(); !status) return status;
+    return let_lines_go();
+  }
+
+  DeviceStatus enqueue(LaunchMode mode, int times) override {
+    for (int i = 0; i < times; ++i)
+      if (auto status = launch(mode); !status) return status;
+    return {};
+  }
+
+  DeviceStatus wait() override {
     KP_CUDA(cuda_, cuStreamSynchronize, cuda_.stream);
     return {};
   }
 
-  DeviceResult<double> time_once(LaunchMode mode) override {
+  DeviceResult<double> time_once(LaunchMode mode, Sample sample) override {
     if (mode == LaunchMode::graph && graph_ == nullptr) {
       if (auto status = capture(); !status) return tl::make_unexpected(status.error());
     }
-    // The flush runs for tens of microseconds, so the work behind it is queued before it starts.
-    KP_CUDA(cuda_, cuMemsetD32Async, cuda_.flush, flush_value_++, cuda_.flush_bytes / 4,
-            cuda_.stream);
+    // Whatever it is, it runs for tens of microseconds, so the work behind it is queued by then.
+    auto before = sample == Sample::warm ? launch(mode) : flush();
+    if (!before) return tl::make_unexpected(before.error());
+    if (sample == Sample::wall) return wall(mode);
     KP_CUDA(cuda_, cuEventRecord, start_, cuda_.stream);
-    if (mode == LaunchMode::graph) {
-      KP_CUDA(cuda_, cuGraphLaunch, graph_, cuda_.stream);
-    } else if (auto status = enqueue(); !status) {
-      return tl::make_unexpected(status.error());
-    }
+    if (auto status = launch(mode); !status) return tl::make_unexpected(status.error());
     KP_CUDA(cuda_, cuEventRecord, end_, cuda_.stream);
     KP_CUDA(cuda_, cuEventSynchronize, end_);
     float ms = 0;
     KP_CUDA(cuda_, cuEventElapsedTime, &ms, start_, end_);
+    if (auto status = let_lines_go(); !status) return tl::make_unexpected(status.error());
     return static_cast<double>(ms);
   }
 
+  DeviceStatus restore() override {
+    for (const Global& g : globals_)
+      KP_CUDA(cuda_, cuMemcpyDtoDAsync, g.address, g.saved, g.bytes, cuda_.stream);
+    return wait();
+  }
+
  private:
+  DeviceStatus save(const std::vector<std::string>& names) {
+    std::size_t total = 0;
+    for (const std::string& name : names) {
+      Global g;
+      if (cuda_.driver.cuModuleGetGlobal(&g.address, &g.bytes, module_, name.c_str()) !=
+          CUDA_SUCCESS)
+        return tl::make_unexpected(plan_fault(fmt::format(
+            "the variable {} cannot be found by the driver, so its value cannot be set back",
+            name)));
+      g.saved = total;
+      total += (g.bytes + 15) / 16 * 16;
+      globals_.push_back(g);
+    }
+    if (total == 0) return {};
+    KP_CUDA(cuda_, cuMemAlloc, &saved_, total);
+    for (Global& g : globals_) {
+      g.saved += saved_;
+      KP_CUDA(cuda_, cuMemcpyDtoDAsync, g.saved, g.address, g.bytes, cuda_.stream);
+    }
+    return wait();
+  }
+
+  // Lines that were made to persist would outlive the writes that evict all others, and would be
+  // missing to whoever runs next on this device.
+  DeviceStatus let_lines_go() {
+    KP_CUDA(cuda_, cuCtxResetPersistingL2Cache);
+    return {};
+  }
+
+  DeviceStatus flush() {
+    if (auto status = let_lines_go(); !status) return status;
+    KP_CUDA(cuda_, cuMemsetD32Async, cuda_.flush, flush_value_++, cuda_.flush_bytes / 4,
+            cuda_.stream);
+    return {};
+  }
+
+  DeviceResult<double> wall(LaunchMode mode) {
+    if (auto status = wait(); !status) return tl::make_unexpected(status.error());
+    Stopwatch watch;
+    auto status = launch(mode);
+    if (status) status = wait();
+    double ms = watch.seconds() * 1e3;
+    if (!status) return tl::make_unexpected(status.error());
+    return ms;
+  }
+
+  DeviceStatus launch(LaunchMode mode) {
+    if (mode == LaunchMode::stream) return launch_steps();
+    if (graph_ == nullptr)
+      if (auto status = capture(); !status) return status;
+    KP_CUDA(cuda_, cuGraphLaunch, graph_, cuda_.stream);
+    return {};
+  }
+
   DeviceResult<CUfunction> find(const KernelLaunch& launch) const {
     for (CUfunction f : functions_) {
       const char* name = nullptr;
@@ -229,7 +315,7 @@ class CudaProgram : public Device::Program {
     return PackedCopy{from->second, to->second, static_cast<std::size_t>(step.bytes)};
   }
 
-  DeviceStatus enqueue() {
+  DeviceStatus launch_steps() {
     for (auto& step : steps_) {
       if (auto* launch = std::get_if<PackedLaunch>(&step)) {
         CUresult rc = cuda_.driver.cuLaunchKernelEx(&launch->config, launch->function,
@@ -252,7 +338,7 @@ class CudaProgram : public Device::Program {
 
   DeviceStatus capture() {
     KP_CUDA(cuda_, cuStreamBeginCapture, cuda_.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-    DeviceStatus queued = enqueue();
+    DeviceStatus queued = launch_steps();
     CUgraph graph = nullptr;
     CUresult rc = cuda_.driver.cuStreamEndCapture(cuda_.stream, &graph);
     if (!queued) {
@@ -272,6 +358,8 @@ class CudaProgram : public Device::Program {
   CUmodule module_ = nullptr;
   std::vector<CUfunction> functions_;
   std::vector<PackedStep> steps_;
+  std::vector<Global> globals_;
+  CUdeviceptr saved_ = 0;  // one allocation for all of them
   CUgraphExec graph_ = nullptr;
   CUevent start_ = nullptr;
   CUevent end_ = nullptr;
@@ -280,12 +368,11 @@ class CudaProgram : public Device::Program {
 
 }  // namespace
 
-DeviceResult<std::unique_ptr<Device::Program>> load_program(const CudaContext& cuda,
-                                                            std::string_view cubin,
-                                                            const ResolvedPlan& plan,
-                                                            const Addresses& addresses) {
+DeviceResult<std::unique_ptr<Device::Program>> load_program(
+    const CudaContext& cuda, std::string_view cubin, const ResolvedPlan& plan,
+    const Addresses& addresses, const std::vector<std::string>& globals) {
   auto program = std::make_unique<CudaProgram>(cuda);
-  if (auto status = program->prepare(cubin, plan, addresses); !status)
+  if (auto status = program->prepare(cubin, plan, addresses, globals); !status)
     return tl::make_unexpected(status.error());
   return std::unique_ptr<Device::Program>(std::move(program));
 }

@@ -36,6 +36,13 @@ using Addresses = std::map<std::string, DevicePtr>;
 
 enum class LaunchMode { stream, graph };
 
+// What one sample of time means.
+enum class Sample {
+  cold,  // between two events, with the L2 flushed: lines that were made to persist too
+  warm,  // between two events, right after a run of the same
+  wall,  // host clock from the first launch on an idle device to its end, L2 flushed
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -62,13 +69,18 @@ class Device {
     virtual ~Program() = default;
     // Launches all steps and waits.
     virtual DeviceStatus run() = 0;
-    // One sample in ms: L2 flushed, then the steps between two events. graph: one CUDA graph
-    // launch.
-    virtual DeviceResult<double> time_once(LaunchMode mode) = 0;
+    // Launches all steps without waiting, as often as asked; `wait` ends it. For energy.
+    virtual DeviceStatus enqueue(LaunchMode mode, int times) = 0;
+    virtual DeviceStatus wait() = 0;
+    // One sample in ms. graph: one CUDA graph launch.
+    virtual DeviceResult<double> time_once(LaunchMode mode, Sample sample = Sample::cold) = 0;
+    // Sets the module's own variables to what they were when it was loaded.
+    virtual DeviceStatus restore() = 0;
   };
-  virtual DeviceResult<std::unique_ptr<Program>> load(std::string_view cubin,
-                                                      const ResolvedPlan& plan,
-                                                      const Addresses& addresses) = 0;
+  // `globals`: names of the variables that restore() is to set back.
+  virtual DeviceResult<std::unique_ptr<Program>> load(
+      std::string_view cubin, const ResolvedPlan& plan, const Addresses& addresses,
+      const std::vector<std::string>& globals = {}) = 0;
 };
 
 // Opens CUDA device `index` through the driver API.

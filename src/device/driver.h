@@ -22,7 +22,8 @@
   X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamBeginCapture)           \
   X(cuStreamEndCapture) X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord)                     \
   X(cuEventSynchronize) X(cuEventElapsedTime) X(cuGraphInstantiate) X(cuGraphLaunch)            \
-  X(cuGraphDestroy) X(cuGraphExecDestroy) X(cuTensorMapEncodeTiled)
+  X(cuGraphDestroy) X(cuGraphExecDestroy) X(cuTensorMapEncodeTiled) X(cuModuleGetGlobal)           \
+  X(cuCtxResetPersistingL2Cache)
 // clang-format on
 
 namespace kp {

@@ -26,6 +26,7 @@ Json to_json(const DeviceInfo& d) {
           {"l2_bytes", d.l2_bytes},
           {"memory_bytes", d.memory_bytes},
           {"clock_khz", d.clock_khz},
+          {"dram_peak_gbs", d.dram_peak_gbs},
           {"limits",
            {{"max_threads_per_block", l.max_threads_per_block},
             {"max_block", l.max_block},
@@ -66,6 +67,7 @@ Result<DeviceInfo> device_info_from_json(const Json& j) {
   d.l2_bytes = int_or(j, "l2_bytes", 0);
   d.memory_bytes = int_or(j, "memory_bytes", 0);
   d.clock_khz = int_or(j, "clock_khz", 0);
+  d.dram_peak_gbs = double_or(j, "dram_peak_gbs", 0);
   if (j.contains("limits")) {
     const Json& l = j["limits"];
     auto u32 = [&](const char* key, std::uint32_t otherwise) {

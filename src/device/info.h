@@ -23,6 +23,7 @@ struct DeviceInfo {
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t clock_khz = 0;  // boost SM clock
+  double dram_peak_gbs = 0;    // bus width and clock of the data sheet, 1e9 bytes/s; 0: unknown
   LaunchLimits limits;
 
   std::string arch() const;  // NVRTC's target: "sm_90a" for 9.0, "sm_86" for 8.6

@@ -38,6 +38,7 @@ class Run {
   Status diagnose(NodeId node);
   Status plan(const ProposalPlan& plan);
   Status ask(const AskFor& step, std::optional<Finished>& finished);
+  void expect(const std::string& reply);
   Status record_judged(Json event);
   Json followed(const std::string& call, const Verdict& verdict) const;
   Status keep_best();
@@ -228,6 +229,12 @@ Status Run::plan(const ProposalPlan& planned) {
   return record(asked_event(id, planned, prompt_for(state_, world_, planned)));
 }
 
+void Run::expect(const std::string& reply) {
+  auto proposal = read_reply(reply);
+  if (!proposal) return;
+  if (auto candidate = parse_candidate(proposal->source, "candidate")) world_.expect(*candidate);
+}
+
 Status Run::ask(const AskFor& step, std::optional<Finished>& finished) {
   for (std::size_t index : step.calls) {
     const CallRecord& call = state_.calls[index];
@@ -240,7 +247,10 @@ Status Run::ask(const AskFor& step, std::optional<Finished>& finished) {
       event["call"] = call.id;
       return record(std::move(event));
     }
-    if (*reply) return record(proposal_event(call.id, **reply));
+    if (*reply) {
+      expect((*reply)->text);
+      return record(proposal_event(call.id, **reply));
+    }
     if (context_.stop != nullptr && context_.stop->load()) return {};
   }
   finished =

@@ -130,7 +130,10 @@ Status call_dropped(RunState& state, const Json& event) {
 // Fills what the verdict decides.
 void take_verdict(RunState& state, Node& node, const Verdict& verdict) {
   node.correct = verdict.correct();
-  if (node.correct) node.speedup = verdict.speedup().value_or(0);
+  if (node.correct) {
+    node.speedup = verdict.speedup().value_or(0);
+    node.speedup_ci = verdict.speedup_ci95.value_or(Interval{});
+  }
   double baseline = verdict.baselines.empty() ? 0 : verdict.baselines.front().timing.median_ms;
   double limit = speedup_at_roofline(baseline, state.roofline.speed_of_light_ms, state.options);
   node.reward = log_reward(node.correct, node.speedup, limit);

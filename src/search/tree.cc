@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "search/policy.h"
+#include "verdict/gain.h"
 
 namespace kp {
 
@@ -20,6 +21,12 @@ std::optional<std::string> dead_end(const Node& node, const SearchOptions& optio
   if (node.broken_in_a_row >= options.broken_in_a_row)
     return fmt::format("{} broken in a row", node.broken_in_a_row);
   return std::nullopt;
+}
+
+bool clearly_faster(const Node& now, const Node& before) {
+  double low = now.speedup_ci.low > 0 ? now.speedup_ci.low : now.speedup;
+  double high = before.speedup_ci.high > 0 ? before.speedup_ci.high : before.speedup;
+  return low > high && now.speedup >= before.speedup * (1 + kLeastGain);
 }
 
 Tree::Tree() : nodes_(1) {}
@@ -70,7 +77,7 @@ NodeId Tree::add(Node added, const SearchOptions& options) {
     }
     if (n.closed.empty()) n.closed = dead_end(n, options).value_or("");
   }
-  if (self.correct && self.speedup > 0 && (!best_ || self.speedup > at(*best_).speedup)) best_ = id;
+  if (self.correct && self.speedup > 0 && (!best_ || clearly_faster(self, at(*best_)))) best_ = id;
   // A broken node whose repairs all led to dead ends is one itself.
   for (NodeId up = id; up > kRoot; up = at(up).parent) {
     Node& n = node(up);

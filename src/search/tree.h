@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/stats.h"
 #include "prompt/prompt.h"
 #include "search/options.h"
 
@@ -28,9 +29,10 @@ struct Node {
   int iteration = 0;      // 0: seeds
   std::string candidate;  // id; empty: the root, or a reply without a candidate
   bool correct = false;
-  double speedup = 0;  // against the task's own baseline; 0 without a time
-  double reward = 0;   // [0, 1]
-  double weight = 1;   // of the prior among its siblings, before they are made to sum to 1
+  double speedup = 0;   // against the task's own baseline; 0 without a time
+  Interval speedup_ci;  // 95 %; {0, 0} when it is not known
+  double reward = 0;    // [0, 1]
+  double weight = 1;    // of the prior among its siblings, before they are made to sum to 1
 
   std::vector<NodeId> children;
   int in_flight = 0;              // children that were asked for and are not judged yet
@@ -46,6 +48,10 @@ struct Node {
 
 // Why nothing more should be tried at a node; nullopt while something may.
 std::optional<std::string> dead_end(const Node& node, const SearchOptions& options);
+
+// Whether a correct node is faster than another by more than noise explains, as gain() says it of
+// verdicts.
+bool clearly_faster(const Node& now, const Node& before);
 
 class Tree {
  public:
@@ -77,7 +83,8 @@ class Tree {
   std::optional<NodeId> select(const SearchOptions& options, std::uint64_t seed,
                                std::uint64_t position) const;
 
-  // The fastest correct node with a time; the first of equals.
+  // The fastest correct node with a time. A later one takes its place only when it is faster by
+  // more than noise explains (clearly_faster).
   std::optional<NodeId> best() const;
   std::vector<NodeId> path_to(NodeId id) const;  // from the root's child down to `id`
 

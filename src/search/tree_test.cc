@@ -189,5 +189,25 @@ TEST(Tree, InvariantsOnRandomTrees) {
   }
 }
 
+TEST(Tree, TheBestGivesWayOnlyToWhatNoiseDoesNotExplain) {
+  Node best;
+  best.speedup = 2;
+  best.speedup_ci = {1.98, 2.02};
+  Node other;
+  other.speedup = 2.015;
+  other.speedup_ci = {2.01, 2.03};
+  EXPECT_FALSE(clearly_faster(other, best));  // the intervals meet
+  other.speedup = 2.1;
+  other.speedup_ci = {2.0, 2.2};
+  EXPECT_FALSE(clearly_faster(other, best));
+  other.speedup_ci = {2.08, 2.12};
+  EXPECT_TRUE(clearly_faster(other, best));
+  best.speedup_ci = other.speedup_ci = {};  // times without intervals
+  other.speedup = 2.01;
+  EXPECT_FALSE(clearly_faster(other, best));
+  other.speedup = 2.03;
+  EXPECT_TRUE(clearly_faster(other, best));
+}
+
 }  // namespace
 }  // namespace kp

@@ -41,6 +41,9 @@ class World {
   virtual Result<Verdict> evaluate(const Candidate& candidate) = 0;
   virtual Result<Diagnosis> diagnose(const Candidate& candidate, const Verdict& verdict) = 0;
 
+  // A candidate that evaluate() will be given soon: its build may start.
+  virtual void expect(const Candidate& /*candidate*/) {}
+
   // For progress on a terminal; the events are in the journal by then.
   virtual void on_judged(const RunState& /*state*/, NodeId /*node*/) {}
   virtual void on_step(std::string_view /*what*/) {

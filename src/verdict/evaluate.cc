@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <chrono>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/rng.h"
@@ -11,80 +12,26 @@ namespace kp {
 
 namespace {
 
-Verdict fault(Verdict verdict, Outcome outcome, std::string reason, std::string detail = "") {
-  verdict.outcome = outcome;
-  verdict.reason = std::move(reason);
-  verdict.detail = std::move(detail);
-  verdict.accuracy_class.clear();
-  return verdict;
-}
+constexpr Variant kVariants[] = {Variant::own, Variant::signs, Variant::scaled};
+constexpr double kPause = 1.0;  // s, before the second try of what the environment refused
 
-Outcome outcome_of(RunnerAnswer::Kind kind) {
-  switch (kind) {
-    case RunnerAnswer::Kind::plan_error:
-      return Outcome::plan_error;
-    case RunnerAnswer::Kind::crashed:
-      return Outcome::crashed;
-    case RunnerAnswer::Kind::timed_out:
-      return Outcome::timed_out;
-    case RunnerAnswer::Kind::out_of_memory:
-      return Outcome::out_of_memory;
-    case RunnerAnswer::Kind::ok:
-      break;
-  }
-  return Outcome::correct;
-}
-
-// Adds the time since the last call to the verdict's stage of that name.
-class Stages {
- public:
-  Stages(Verdict& verdict, const std::function<void(std::string_view)>& progress)
-      : verdict_(verdict), progress_(progress) {}
-
-  void begin(std::string_view name) {
-    end();
-    name_ = name;
-    if (progress_) progress_(name);
-    watch_ = Stopwatch();
-  }
-
-  void end() {
-    if (name_.empty()) return;
-    for (auto& [stage, seconds] : verdict_.stages)
-      if (stage == name_) {
-        seconds += watch_.seconds();
-        name_.clear();
-        return;
-      }
-    verdict_.stages.emplace_back(name_, watch_.seconds());
-    name_.clear();
-  }
-
- private:
-  Verdict& verdict_;
-  const std::function<void(std::string_view)>& progress_;
-  std::string name_;
-  Stopwatch watch_;
-};
-
-// Keeps the worst of each output over the seeds.
-void merge_leaves(std::vector<LeafError>& into, const std::vector<LeafError>& leaves) {
-  for (const auto& leaf : leaves) {
-    auto it = std::find_if(into.begin(), into.end(),
-                           [&](const LeafError& known) { return known.tensor == leaf.tensor; });
-    if (it == into.end()) {
-      into.push_back(leaf);
-    } else if ((it->ok && !leaf.ok) || (it->ok == leaf.ok && leaf.rel_l2 > it->rel_l2)) {
-      *it = leaf;
-    }
-  }
-}
-
-// From the most exact class to the least.
-int class_rank(std::string_view name) {
-  if (name == "exact") return 0;
-  if (name == "fp32-equivalent") return 1;
-  return name == "tf32" ? 2 : 3;
+// The cache on a full or forbidden disk does not stop a judgement: the build goes elsewhere.
+Result<Build> build_anywhere(const Candidate& candidate, BuildOptions options) {
+  auto built = build(candidate, options);
+  if (built) return built;
+  auto folder = TempFolder::make("kernelpro-build");
+  if (!folder) return built;
+  options.cache = folder->path();
+  auto second = build(candidate, options);
+  if (!second) return built;
+  // The cubin must outlive its folder: only its bytes count from here on.
+  static const auto kKept = TempFolder::make("kernelpro-cubins");
+  if (!kKept) return built;
+  fs::path kept = kKept->path() / (second->key + ".cubin");
+  KP_ASSIGN(std::string bytes, read_file(second->cubin));
+  KP_TRY(write_file(kept, bytes));
+  second->cubin = kept;
+  return second;
 }
 
 }  // namespace
@@ -99,137 +46,100 @@ Result<Evaluator> Evaluator::start(const fs::path& task, const OracleOptions& or
   std::vector<std::pair<std::string, double>> setup = {{"start runner", watch.seconds()}};
   if (options.progress) options.progress("start oracle");
   watch = Stopwatch();
-  KP_ASSIGN(Oracle oracle, Oracle::start(task, oracle_options));
+  OracleOptions fixed = oracle_options;
+  // An oracle that is started again makes the same parameters.
+  if (!fixed.init_seed) fixed.init_seed = secret_seed();
+  KP_ASSIGN(Oracle oracle, Oracle::start(task, fixed));
   setup.emplace_back("start oracle", watch.seconds());
   for (const auto& [stage, s] : oracle.last_stages()) setup.emplace_back("  oracle " + stage, s);
-  Evaluator evaluator(std::move(oracle), std::move(runner), options);
+  Evaluator evaluator(task, std::move(fixed), std::move(oracle), std::move(runner), options);
   evaluator.device_ = std::move(device);
-  for (int i = 0; i < std::max(1, options.seeds); ++i) evaluator.seeds_.push_back(secret_seed());
+  for (int i = 0; i < std::max(1, options.seeds); ++i)
+    evaluator.trials_.push_back({secret_seed(), kVariants[i % 3], {}});
   evaluator.setup_ = std::move(setup);
   KP_TRY(evaluator.prepare());
   return evaluator;
 }
 
-Status Evaluator::prepare() {
-  for (std::size_t i = 0; i < seeds_.size(); ++i) {
-    if (options_.progress) options_.progress(fmt::format("truth of seed {}", i + 1));
+Status Evaluator::draw_all() {
+  for (std::size_t i = 0; i < trials_.size(); ++i) {
+    Trial& trial = trials_[i];
+    if (options_.progress) options_.progress(fmt::format("truth of draw {}", i + 1));
     Stopwatch watch;
-    constexpr std::array<Variant, 3> kVariants = {Variant::own, Variant::signs, Variant::scaled};
-    KP_ASSIGN(Draw draw, oracle_.draw(seeds_[i], kVariants[i % kVariants.size()]));
-    draws_.push_back(std::move(draw));
-    setup_.emplace_back(fmt::format("seed {}", i + 1), watch.seconds());
+    auto draw = oracle_.draw(trial.seed, trial.variant, spill_);
+    if (!draw && !spill_ && oracle_.failure_kind() == "out_of_memory") {
+      // Everything anew, in less memory: the runner's share too.
+      spill_ = true;
+      KP_TRY(runner_.release());
+      return draw_all();
+    }
+    if (!draw) return tl::make_unexpected(draw.error());
+    trial.draw = std::move(*draw);
+    setup_.emplace_back(fmt::format("draw {} ({})", i + 1, name_of(trial.draw.variant)),
+                        watch.seconds());
     for (const auto& [stage, s] : oracle_.last_stages())
       setup_.emplace_back("  oracle " + stage, s);
   }
+  return {};
+}
+
+Status Evaluator::prepare() {
+  KP_TRY(draw_all());
+  Stopwatch watch;
   KP_TRY(oracle_.check_fitness());
+  setup_.emplace_back("fitness", watch.seconds());
   if (!options_.timing) return {};
   if (options_.progress) options_.progress("time baselines");
-  Stopwatch watch;
-  KP_ASSIGN(baselines_, oracle_.time_baselines(seeds_[0], options_.timing_budget_s));
+  watch = Stopwatch();
+  KP_ASSIGN(baselines_, oracle_.time_baselines(trials_.front().seed, options_.timing_budget_s));
   setup_.emplace_back("time baselines", watch.seconds());
   return {};
 }
 
-Result<RunnerAnswer> Evaluator::place_inputs(std::size_t seed) {
-  if (placed_ == static_cast<int>(seed) && placed_in_ == runner_.restarts()) return RunnerAnswer{};
-  KP_ASSIGN(RunnerAnswer answer, runner_.set_inputs(draws_[seed], kCopyTimeout));
-  placed_ = answer.kind == RunnerAnswer::Kind::ok ? static_cast<int>(seed) : -1;
-  placed_in_ = runner_.restarts();
-  return answer;
+// The same draws in a new oracle, where the old one has ended.
+Status Evaluator::revive() {
+  if (oracle_.alive()) return {};
+  KP_ASSIGN(oracle_, Oracle::start(task_path_, oracle_options_));
+  KP_TRY(draw_all());
+  return oracle_.check_fitness();
+}
+
+BuildOptions Evaluator::build_options() const {
+  BuildOptions options;
+  options.arch = device_.arch();
+  options.timeout_s = options_.compile_timeout_s;
+  return options;
+}
+
+void Evaluator::expect(const Candidate& candidate) {
+  if (builds_.count(candidate.source) != 0) return;
+  builds_.emplace(candidate.source,
+                  std::async(std::launch::async, [candidate, options = build_options()] {
+                    return build_anywhere(candidate, options);
+                  }));
+}
+
+Result<Build> Evaluator::finish_build(const Candidate& candidate) {
+  auto it = builds_.find(candidate.source);
+  if (it == builds_.end()) return build_anywhere(candidate, build_options());
+  auto built = it->second.get();
+  builds_.erase(it);
+  return built;
 }
 
 Result<Verdict> Evaluator::evaluate(const Candidate& candidate) {
-  Verdict verdict;
-  verdict.baselines = baselines_;
-  Stages stages(verdict, options_.progress);
-  stages.begin("plan");
-  auto plan = resolve(candidate.plan, task());
-  stages.end();
-  if (!plan)
-    return fault(std::move(verdict), Outcome::plan_error, plan.error().message, plan.error().hint);
-
-  stages.begin("build");
-  BuildOptions build_options;
-  build_options.arch = device_.arch();
-  build_options.timeout_s = options_.compile_timeout_s;
-  KP_ASSIGN(Build built, build(candidate, build_options));
-  stages.end();
-  verdict.build = built;
-  if (built.timed_out)
-    return fault(std::move(verdict), Outcome::timed_out,
-                 fmt::format("compilation did not end in {:.0f} s", options_.compile_timeout_s));
-  if (!built.ok)
-    return fault(std::move(verdict), Outcome::compile_error, "does not compile",
-                 describe_diagnostics(built, 10));
-  std::vector<KernelParams> kernels;
-  for (const auto& k : built.kernels) kernels.push_back(k.params);
-  if (auto fits = check_plan(*plan, kernels, device_.limits); !fits)
-    return fault(std::move(verdict), Outcome::plan_error, fits.error().message, fits.error().hint);
-
-  // A crash loses the runner with its inputs; it comes back with the next candidate.
-  auto broke = [&](const RunnerAnswer& answer, std::string_view doing) {
-    stages.end();
-    placed_ = -1;
-    std::string reason =
-        answer.kind == RunnerAnswer::Kind::timed_out
-            ? fmt::format("{}: the kernel did not end in {:.0f} s", doing, options_.run_timeout_s)
-            : fmt::format("{}: {}", doing, answer.reason);
-    return fault(verdict, outcome_of(answer.kind), std::move(reason));
-  };
-  // Begin with the seed that lies on the device already.
-  std::size_t first = placed_ > 0 ? static_cast<std::size_t>(placed_) : 0;
-  for (std::size_t k = 0; k < seeds_.size(); ++k) {
-    std::size_t seed = (first + k) % seeds_.size();
-    stages.begin("inputs");
-    KP_ASSIGN(RunnerAnswer placed, place_inputs(seed));
-    if (placed.kind != RunnerAnswer::Kind::ok) return broke(placed, "copying the inputs");
-    stages.begin("load");
-    KP_ASSIGN(RunnerAnswer loaded, runner_.load(task(), built, *plan, kCopyTimeout));
-    if (loaded.kind != RunnerAnswer::Kind::ok) return broke(loaded, "loading");
-    stages.begin("run");
-    KP_ASSIGN(RunnerAnswer ran, runner_.run_once(options_.run_timeout_s));
-    if (ran.kind != RunnerAnswer::Kind::ok) return broke(ran, "running");
-    stages.begin("compare");
-    const Json changed = ran.body.value("inputs_changed", Json::array());
-    if (!changed.empty()) {
-      placed_ = -1;
-      stages.end();
-      return fault(std::move(verdict), Outcome::incorrect,
-                   "writes to the input " + changed[0].get<std::string>(),
-                   "Inputs and parameters must keep their values; write to outputs and buffers.");
-    }
-    std::vector<SharedTensor> outputs;
-    for (const auto& entry : ran.body.value("outputs", Json::array())) {
-      KP_ASSIGN(SharedTensor tensor, shared_tensor_from_json(entry));
-      outputs.push_back(std::move(tensor));
-    }
-    KP_ASSIGN(Comparison comparison, oracle_.compare(seeds_[seed], outputs));
-    merge_leaves(verdict.leaves, comparison.leaves);
-    if (!comparison.ok) {
-      stages.end();
-      std::string reason = "wrong output";
-      for (const auto& leaf : comparison.leaves)
-        if (!leaf.ok) reason = leaf.reason;
-      return fault(std::move(verdict), Outcome::incorrect, std::move(reason));
-    }
-    ++verdict.seeds;
-    if (class_rank(comparison.accuracy_class) >= class_rank(verdict.accuracy_class) ||
-        verdict.accuracy_class.empty())
-      verdict.accuracy_class = comparison.accuracy_class;
+  for (int attempt = 1;; ++attempt) {
+    // Where there is no runner or oracle for the moment, the second try waits for it.
+    if (attempt > 1) std::this_thread::sleep_for(std::chrono::duration<double>(kPause));
+    auto alive = revive();
+    if (!alive && attempt > 2) return tl::make_unexpected(alive.error());
+    if (!alive) continue;
+    Bench bench{oracle_, runner_, device_, options_, trials_, baselines_, spill_};
+    auto judged = judge(bench, candidate, [&] { return finish_build(candidate); });
+    bool again = attempt == 1 && (!judged || judged->runner_died);
+    if (!again && !judged) return tl::make_unexpected(judged.error());
+    if (!again) return std::move(judged->verdict);
   }
-  if (options_.timing) {
-    stages.begin("time");
-    KP_ASSIGN(RunnerAnswer timed,
-              runner_.time(options_.timing_budget_s,
-                           options_.run_timeout_s + 4 * options_.timing_budget_s));
-    if (timed.kind != RunnerAnswer::Kind::ok) return broke(timed, "timing");
-    for (const auto& entry : timed.body.value("timings", Json::array()))
-      verdict.timings.push_back(timing_from_json(entry));
-    for (const auto& timing : verdict.timings)
-      if (!verdict.timing || timing.median_ms < verdict.timing->median_ms) verdict.timing = timing;
-  }
-  stages.end();
-  return verdict;
 }
 
 }  // namespace kp

@@ -1,23 +1,15 @@
 #pragma once
-// Judges one candidate: plan, build, correctness on several secret seeds, time, speed-up.
-#include <functional>
+// Judges the candidates of one task, one after another; the builds of those to come run meanwhile.
+#include <future>
+#include <map>
 #include <string>
 
-#include "verdict/oracle.h"
-#include "verdict/runner.h"
+#include "verdict/judge.h"
 
 namespace kp {
 
-struct EvaluateOptions {
-  int seeds = 3;
-  double compile_timeout_s = 120;
-  double run_timeout_s = 10;      // of one run of the candidate
-  double timing_budget_s = 0.25;  // of timing, each way
-  bool timing = true;
-  std::function<void(std::string_view stage)> progress;  // may be empty
-};
-
-// Keeps what candidates of one task share: the oracle with its seeds, the warm runner, baselines.
+// Keeps what candidates of one task share: the oracle with its draws, the warm runner, baselines.
+// Either process may end at any time; it is started again and the evaluation is done once more.
 class Evaluator {
  public:
   static Result<Evaluator> start(const fs::path& task, const OracleOptions& oracle,
@@ -25,6 +17,8 @@ class Evaluator {
 
   const Task& task() const { return oracle_.task(); }
   const DeviceInfo& device() const { return device_; }
+  // Starts a candidate's build on another thread; evaluate() takes it from there.
+  void expect(const Candidate& candidate);
   // Error only when the environment fails; what the candidate does wrong is in the Verdict.
   Result<Verdict> evaluate(const Candidate& candidate);
   // Stages of what is done once per task: load, draw, truth, baselines.
@@ -32,28 +26,38 @@ class Evaluator {
   int device_index() const { return runner_.device_index(); }
   Oracle& oracle() { return oracle_; }
   Runner& runner() { return runner_; }
-  // The draw that profiling runs on (the first seed's).
-  const Draw& profiling_draw() const { return draws_.front(); }
+  const std::vector<Trial>& trials() const { return trials_; }
+  const std::vector<Baseline>& baselines() const { return baselines_; }
+  const EvaluateOptions& options() const { return options_; }
+  // The draw that profiling runs on: the task's own numbers.
+  const Draw& profiling_draw() const { return trials_.front().draw; }
 
  private:
-  Evaluator(Oracle oracle, Runner runner, EvaluateOptions options)
-      : oracle_(std::move(oracle)), runner_(std::move(runner)), options_(std::move(options)) {}
-
-  static constexpr double kCopyTimeout = 60;  // of copies and module loads, which run no candidate
+  Evaluator(fs::path task, OracleOptions oracle_options, Oracle oracle, Runner runner,
+            EvaluateOptions options)
+      : task_path_(std::move(task)),
+        oracle_options_(std::move(oracle_options)),
+        oracle_(std::move(oracle)),
+        runner_(std::move(runner)),
+        options_(std::move(options)) {}
 
   Status prepare();
-  Result<RunnerAnswer> place_inputs(std::size_t seed);
+  Status draw_all();
+  Status revive();
+  Result<Build> finish_build(const Candidate& candidate);
+  BuildOptions build_options() const;
 
+  fs::path task_path_;
+  OracleOptions oracle_options_;
   Oracle oracle_;
   Runner runner_;
   EvaluateOptions options_;
   DeviceInfo device_;
-  std::vector<std::uint64_t> seeds_;
-  std::vector<Draw> draws_;
-  int placed_ = -1;    // which seed's inputs the runner holds
-  int placed_in_ = 0;  // and in which life of it
+  std::vector<Trial> trials_;
+  bool spill_ = false;  // the draws do not fit on the GPU together
   std::vector<Baseline> baselines_;
   std::vector<std::pair<std::string, double>> setup_;
+  std::map<std::string, std::future<Result<Build>>> builds_;  // by source
 };
 
 }  // namespace kp

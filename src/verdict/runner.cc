@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/files.h"
 #include "base/text.h"
 #include "verdict/support.h"
@@ -61,6 +63,7 @@ Result<RunnerAnswer> Runner::exchange(const Json& request, double timeout_s) {
   if (!process_->write_line(dump_json(request))) {
     answer.kind = RunnerAnswer::Kind::crashed;
     answer.reason = "the runner had gone: " + process_->how_it_ended();
+    answer.died = true;
     stop();
     return answer;
   }
@@ -73,6 +76,7 @@ Result<RunnerAnswer> Runner::exchange(const Json& request, double timeout_s) {
     case LineProcess::Read::closed:
       answer.kind = RunnerAnswer::Kind::crashed;
       answer.reason = "the runner died: " + process_->how_it_ended();
+      answer.died = true;
       stop();
       return answer;
     case LineProcess::Read::line:
@@ -109,10 +113,13 @@ Json load_request(const Task& task, const Build& build, const ResolvedPlan& plan
   Json outputs = Json::array();
   for (const auto& t : task.tensors)
     if (t.role == Role::output) outputs.push_back({{"name", t.name}, {"bytes", t.storage_bytes()}});
+  std::uint32_t local_bytes = 0;
+  for (const auto& k : build.kernels) local_bytes = std::max(local_bytes, k.stack_bytes);
   return {{"op", "load"},
           {"cubin", build.cubin.string()},
           {"plan", to_json(plan)},
-          {"outputs", outputs}};
+          {"outputs", outputs},
+          {"local_bytes", local_bytes}};
 }
 
 Result<RunnerAnswer> Runner::load(const Task& task, const Build& build, const ResolvedPlan& plan,
@@ -120,12 +127,24 @@ Result<RunnerAnswer> Runner::load(const Task& task, const Build& build, const Re
   return ask(load_request(task, build, plan), timeout_s);
 }
 
-Result<RunnerAnswer> Runner::run_once(double timeout_s) {
-  return ask({{"op", "run"}}, timeout_s);
+Result<RunnerAnswer> Runner::run_once(bool fresh, double timeout_s) {
+  return ask({{"op", "run"}, {"fresh", fresh}}, timeout_s);
 }
 
-Result<RunnerAnswer> Runner::time(double budget_s, double timeout_s) {
-  return ask({{"op", "time"}, {"budget_s", budget_s}}, timeout_s);
+Result<RunnerAnswer> Runner::time(std::string_view mode, std::string_view sample, int count,
+                                  double timeout_s) {
+  return ask({{"op", "time"}, {"mode", mode}, {"sample", sample}, {"count", count}}, timeout_s);
+}
+
+Result<RunnerAnswer> Runner::energy(std::string_view mode, double call_ms, double timeout_s) {
+  return ask({{"op", "energy"}, {"mode", mode}, {"call_ms", call_ms}}, timeout_s);
+}
+
+Status Runner::release() {
+  if (!process_ || !process_->alive()) return {};
+  KP_ASSIGN(RunnerAnswer answer, exchange({{"op", "release"}}, 30));
+  if (answer.kind != RunnerAnswer::Kind::ok) stop();
+  return {};
 }
 
 Result<Ceilings> Runner::measure_ceilings(double timeout_s) {

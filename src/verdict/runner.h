@@ -16,6 +16,7 @@ struct RunnerAnswer {
   enum class Kind { ok, plan_error, crashed, timed_out, out_of_memory } kind = Kind::ok;
   std::string reason;  // one line when not ok
   Json body;           // when ok
+  bool died = false;   // crashed: by a signal, with nothing said of why
 };
 
 struct RunnerOptions {
@@ -34,10 +35,18 @@ class Runner {
   // buffers. One candidate at a time: replaces the one before.
   Result<RunnerAnswer> load(const Task& task, const Build& build, const ResolvedPlan& plan,
                             double timeout_s);
-  // One run on poisoned outputs; body: {"outputs": [SharedTensor], "inputs_changed": [names]}.
-  Result<RunnerAnswer> run_once(double timeout_s);
-  // Cold-L2 timing, as streams and as a graph; body: {"timings": [Timing]}.
-  Result<RunnerAnswer> time(double budget_s, double timeout_s);
+  // One run. fresh: on poisoned memory and with the module's variables as they were loaded, else on
+  // what the last run left. body: {"outputs": [SharedTensor], "inputs_changed": [names],
+  // "guards_broken": [places]}.
+  Result<RunnerAnswer> run_once(bool fresh, double timeout_s);
+  // `count` samples; mode "stream" or "graph", sample "cold", "warm", "wall" or "kept" (cold L2,
+  // but on what the last run left). body: as run_once's, with "samples_ms", "others" (runs whose
+  // outputs are not the bits of the last run_once) and "telemetry".
+  Result<RunnerAnswer> time(std::string_view mode, std::string_view sample, int count,
+                            double timeout_s);
+  // body: {"windows": [{"calls", "joules", "seconds"}], "idle_w", "telemetry"}.
+  Result<RunnerAnswer> energy(std::string_view mode, double call_ms, double timeout_s);
+  Status release();  // frees the memory of inputs, outputs and buffers; load comes anew
   Result<Ceilings> measure_ceilings(double timeout_s);
   void stop();  // kills the process; the next call starts a new one
   int restarts() const { return restarts_; }

@@ -1,5 +1,8 @@
 #include "verdict/serve.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <iostream>
 
@@ -7,31 +10,48 @@ namespace kp {
 
 namespace {
 
-void print(const Json& answer) {
-  std::string line = dump_json(answer);
-  line.push_back('\n');
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fflush(stdout);
-}
+// Where answers go: stdout as it was. A kernel's printf writes to whatever descriptor 1 is, so that
+// becomes stderr before any kernel runs.
+class Channel {
+ public:
+  Channel() : out_(::fdopen(::fcntl(1, F_DUPFD_CLOEXEC, 3), "w")) { ::dup2(2, 1); }
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+  ~Channel() {
+    if (out_ != nullptr) std::fclose(out_);
+  }
+
+  void say(const Json& answer) {
+    if (out_ == nullptr) return;
+    std::string line = dump_json(answer);
+    line.push_back('\n');
+    std::fwrite(line.data(), 1, line.size(), out_);
+    std::fflush(out_);
+  }
+
+ private:
+  std::FILE* out_;
+};
 
 }  // namespace
 
 int serve(const Json& ready, const std::function<Json(const Json&, bool&)>& handle) {
-  print(ready);
+  Channel channel;
+  channel.say(ready);
   if (!bool_or(ready, "ok", false)) return 1;
   std::string line;
   while (std::getline(std::cin, line)) {
     auto request = parse_json(line, "request");
     if (!request) {
-      print(error_answer("environment", request.error()));
+      channel.say(error_answer("environment", request.error()));
       continue;
     }
     if (string_or(*request, "op", "") == "quit") {
-      print(ok_answer());
+      channel.say(ok_answer());
       return 0;
     }
     bool last = false;
-    print(handle(*request, last));
+    channel.say(handle(*request, last));
     if (last) return 0;
   }
   return 0;

@@ -12,6 +12,7 @@ Result<fs::path> build_support(const std::string& arch);
 KernelLaunch support_launch(std::string kernel, std::uint32_t blocks, std::uint32_t threads,
                             std::vector<ResolvedArg> args);
 
+// Values passed to a kernel by value.
 template <class T>
 ValueArg value_arg(T value) {
   ValueArg arg;

@@ -4,6 +4,18 @@
 
 namespace kp {
 
+Timing summarize(const std::vector<double>& samples_ms, std::string_view mode,
+                 std::string_view l2) {
+  Timing timing;
+  timing.median_ms = median(samples_ms);
+  timing.mad_ms = median_absolute_deviation(samples_ms);
+  timing.ci95_ms = bootstrap_median(samples_ms, 0.95, 1000, 1);
+  timing.samples = static_cast<int>(samples_ms.size());
+  timing.mode = mode;
+  timing.l2 = l2;
+  return timing;
+}
+
 DeviceResult<Timing> measure(const TimingPolicy& policy, std::string_view mode,
                              const std::function<DeviceResult<double>()>& sample) {
   Stopwatch watch;
@@ -11,7 +23,6 @@ DeviceResult<Timing> measure(const TimingPolicy& policy, std::string_view mode,
     if (auto ms = sample(); !ms) return tl::make_unexpected(ms.error());
   }
   std::vector<double> samples;
-  Timing timing;
   while (static_cast<int>(samples.size()) < policy.max_samples) {
     auto ms = sample();
     if (!ms) return tl::make_unexpected(ms.error());
@@ -24,12 +35,7 @@ DeviceResult<Timing> measure(const TimingPolicy& policy, std::string_view mode,
       if (ci.high - ci.low <= 2 * policy.narrow_enough * median(samples)) break;
     }
   }
-  timing.median_ms = median(samples);
-  timing.mad_ms = median_absolute_deviation(samples);
-  timing.ci95_ms = bootstrap_median(samples, 0.95, 1000, 1);
-  timing.samples = static_cast<int>(samples.size());
-  timing.mode = mode;
-  return timing;
+  return summarize(samples, mode, "cold");
 }
 
 }  // namespace kp

@@ -16,6 +16,8 @@ struct TimingPolicy {
       0.002;  // stop once the 95 % interval is within +- this share of the median
 };
 
+Timing summarize(const std::vector<double>& samples_ms, std::string_view mode, std::string_view l2);
+
 // Calls `sample` (one time in ms) until the interval is narrow or the budget is spent.
 DeviceResult<Timing> measure(const TimingPolicy& policy, std::string_view mode,
                              const std::function<DeviceResult<double>()>& sample);

@@ -111,6 +111,57 @@ Timing timing_from_json(const Json& json) {
   return timing;
 }
 
+Json to_json(const Conditions& c) {
+  return {{"sm_mhz", {c.sm_mhz_min, c.sm_mhz_max}},
+          {"memory_mhz", c.memory_mhz},
+          {"temperature_c", c.temperature_c},
+          {"power_w", c.power_w},
+          {"throttle", c.throttle},
+          {"redone", c.redone}};
+}
+
+Json to_json(const Energy& e) {
+  return {{"joules", e.joules},   {"ci95", {e.ci95.low, e.ci95.high}},
+          {"idle_w", e.idle_w},   {"above_idle_j", e.above_idle_j},
+          {"power_w", e.power_w}, {"windows", e.windows}};
+}
+
+namespace {
+
+std::optional<Interval> interval_from_json(const Json& json) {
+  if (!json.is_array() || json.size() != 2 || !json[0].is_number() || !json[1].is_number())
+    return std::nullopt;
+  return Interval{json[0].get<double>(), json[1].get<double>()};
+}
+
+Conditions conditions_from_json(const Json& json) {
+  Conditions c;
+  if (auto mhz = interval_from_json(json.value("sm_mhz", Json()))) {
+    c.sm_mhz_min = mhz->low;
+    c.sm_mhz_max = mhz->high;
+  }
+  c.memory_mhz = double_or(json, "memory_mhz", 0);
+  c.temperature_c = double_or(json, "temperature_c", 0);
+  c.power_w = double_or(json, "power_w", 0);
+  for (const auto& reason : list_of(json, "throttle"))
+    if (reason.is_string()) c.throttle.push_back(reason.get<std::string>());
+  c.redone = static_cast<int>(int_or(json, "redone", 0));
+  return c;
+}
+
+Energy energy_from_json(const Json& json) {
+  Energy e;
+  e.joules = double_or(json, "joules", 0);
+  e.ci95 = interval_from_json(json.value("ci95", Json())).value_or(Interval{});
+  e.idle_w = double_or(json, "idle_w", 0);
+  e.above_idle_j = double_or(json, "above_idle_j", 0);
+  e.power_w = double_or(json, "power_w", 0);
+  e.windows = static_cast<int>(int_or(json, "windows", 0));
+  return e;
+}
+
+}  // namespace
+
 Json to_json(const LeafError& leaf) {
   Json json = {{"tensor", leaf.tensor},
                {"ok", leaf.ok},
@@ -168,6 +219,11 @@ Json to_json(const Verdict& verdict) {
   json["speedups"] = Json::object();  // read back from timing and baselines
   for (const auto& b : verdict.baselines)
     if (auto s = verdict.speedup(b.name)) json["speedups"][b.name] = *s;
+  json["speedup_ci95"] =
+      verdict.speedup_ci95 ? Json{verdict.speedup_ci95->low, verdict.speedup_ci95->high} : Json();
+  json["conditions"] = verdict.conditions ? to_json(*verdict.conditions) : Json();
+  json["energy"] = verdict.energy ? to_json(*verdict.energy) : Json();
+  json["deterministic"] = verdict.deterministic;
   json["build"] = verdict.build ? to_json(*verdict.build) : Json();
   json["stages"] = Json::array();
   for (const auto& [name, seconds] : verdict.stages) json["stages"].push_back({name, seconds});
@@ -190,6 +246,12 @@ Result<Verdict> verdict_from_json(const Json& json) {
   for (const auto& b : list_of(json, "baselines"))
     verdict.baselines.push_back(
         {string_or(b, "name", ""), timing_from_json(b.value("timing", Json()))});
+  verdict.speedup_ci95 = interval_from_json(json.value("speedup_ci95", Json()));
+  if (const Json c = json.value("conditions", Json()); c.is_object())
+    verdict.conditions = conditions_from_json(c);
+  if (const Json e = json.value("energy", Json()); e.is_object())
+    verdict.energy = energy_from_json(e);
+  verdict.deterministic = bool_or(json, "deterministic", true);
   const Json build = json.value("build", Json());
   if (build.is_object()) verdict.build = build_summary_from_json(build);
   for (const auto& stage : list_of(json, "stages"))

@@ -52,8 +52,28 @@ struct Timing {
   double mad_ms = 0;  // median absolute deviation
   Interval ci95_ms;   // bootstrap interval of the median
   int samples = 0;
-  std::string mode;         // "stream", "graph", "eager"
-  std::string l2 = "cold";  // flushed with twice the L2 before every sample
+  std::string mode;         // "stream", "graph", "wall" (host clock, launches included), "eager"
+  std::string l2 = "cold";  // flushed with twice the L2 before every sample; or "warm"
+};
+
+// The device while a candidate was timed.
+struct Conditions {
+  double sm_mhz_min = 0, sm_mhz_max = 0;
+  double memory_mhz = 0;
+  double temperature_c = 0;           // highest
+  double power_w = 0;                 // highest
+  std::vector<std::string> throttle;  // reasons seen
+  int redone = 0;                     // rounds thrown away, for the device was slowed down
+};
+
+// Energy of one call in back-to-back calls, from the device's own counter.
+struct Energy {
+  double joules = 0;  // a call
+  Interval ci95;
+  double idle_w = 0;        // the idle device's power just before
+  double above_idle_j = 0;  // a call, without what the idle device would have drawn meanwhile
+  double power_w = 0;
+  int windows = 0;
 };
 
 struct Baseline {
@@ -66,11 +86,15 @@ struct Verdict {
   std::string reason;  // one line; empty when correct
   std::string detail;  // diagnostics, the failing element, ... for people and models
   std::vector<LeafError> leaves;
-  int seeds = 0;                 // how many seeds were passed
-  std::string accuracy_class;    // "fp32-equivalent", "tf32", "bf16/fp16", "exact"; when correct
-  std::optional<Timing> timing;  // the better of `timings`
-  std::vector<Timing> timings;   // stream and graph
-  std::vector<Baseline> baselines;
+  int seeds = 0;                    // how many seeds were passed
+  std::string accuracy_class;       // "fp32-equivalent", "tf32", "bf16/fp16", "exact"; when correct
+  std::optional<Timing> timing;     // the better of `timings`
+  std::vector<Timing> timings;      // stream and graph
+  std::vector<Baseline> baselines;  // the first was interleaved with the candidate
+  std::optional<Interval> speedup_ci95;  // of speedup()
+  std::optional<Conditions> conditions;
+  std::optional<Energy> energy;  // when asked for
+  bool deterministic = true;     // every timed run gave the same bits
   std::optional<Build> build;
   std::vector<std::pair<std::string, double>> stages;  // seconds, in order of execution
 
@@ -84,6 +108,8 @@ struct Verdict {
 
 Json to_json(const Timing& timing);
 Timing timing_from_json(const Json& json);
+Json to_json(const Conditions& conditions);
+Json to_json(const Energy& energy);
 Json to_json(const LeafError& leaf);
 LeafError leaf_error_from_json(const Json& json);
 Json to_json(const Verdict& verdict);

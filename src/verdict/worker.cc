@@ -2,65 +2,34 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <thread>
 
+#include "base/clock.h"
 #include "base/files.h"
+#include "build/cubin.h"
+#include "device/nvml.h"
+#include "verdict/guarded.h"
 #include "verdict/oracle.h"
 #include "verdict/serve.h"
 #include "verdict/support.h"
-#include "verdict/timing.h"
 
 namespace kp {
 
 namespace {
 
-struct Memory {
-  DevicePtr pointer = 0;
-  std::int64_t bytes = 0;
-};
+using Kind = GuardedMemory::Kind;
 
-// Named allocations that are kept as long as their size stays the same.
-class Pool {
- public:
-  explicit Pool(Device& device) : device_(device) {}
-  Pool(const Pool&) = delete;
-  Pool& operator=(const Pool&) = delete;
-  ~Pool() {
-    for (auto& [name, memory] : all_) device_.free(memory.pointer);
-  }
-
-  DeviceResult<DevicePtr> get(const std::string& name, std::int64_t bytes) {
-    Memory& memory = all_[name];
-    if (memory.pointer != 0 && memory.bytes == bytes) return memory.pointer;
-    device_.free(memory.pointer);
-    memory = {};
-    auto pointer = device_.allocate(bytes);
-    if (!pointer) return pointer;
-    memory = {*pointer, bytes};
-    return *pointer;
-  }
-
-  void keep_only(const std::vector<std::string>& names) {
-    for (auto it = all_.begin(); it != all_.end();) {
-      bool keep = std::find(names.begin(), names.end(), it->first) != names.end();
-      if (!keep) device_.free(it->second.pointer);
-      it = keep ? std::next(it) : all_.erase(it);
-    }
-  }
-
-  const std::map<std::string, Memory>& all() const { return all_; }
-
- private:
-  Device& device_;
-  std::map<std::string, Memory> all_;
-};
-
-constexpr std::uint8_t kPoison = 0xFF;  // NaN for floats, -1 for integers: unwritten places show
+constexpr double kEnergyWindow = 0.5;  // s: five steps of the counter
+constexpr double kEnergyStep = 0.3;    // s within which the counter must have stepped
 
 class Worker {
  public:
-  explicit Worker(Device& device)
-      : device_(device), inputs_(device), outputs_(device), buffers_(device), sums_(device) {}
+  explicit Worker(Device& device) : device_(device), memory_(device) {
+    if (auto nvml = Nvml::open(device.info().uuid)) nvml_ = *nvml;
+  }
 
   Json handle(const Json& request, bool& last) {
     std::string op = string_or(request, "op", "");
@@ -71,28 +40,26 @@ class Worker {
   }
 
   DeviceResult<Json> inputs(const Json& request) {
-    program_.reset();  // bound to the old addresses
-    check_.reset();
-    std::vector<std::string> names;
-    std::map<std::string, DevicePtr> opened;
-    DeviceStatus status;
+    std::vector<SharedTensor> tensors;
+    std::vector<GuardedMemory::Piece> pieces;
     for (const auto& entry : request.value("tensors", Json::array())) {
       auto tensor = shared_tensor_from_json(entry);
       if (!tensor) return environment(tensor.error().message);
-      names.push_back(tensor->name);
-      status = copy_in(*tensor, opened);
+      pieces.push_back({tensor->name, tensor->bytes});
+      tensors.push_back(std::move(*tensor));
+    }
+    auto moved = memory_.place(Kind::input, pieces);
+    if (!moved) return tl::make_unexpected(moved.error());
+    if (*moved) program_.reset();  // bound to the old addresses
+    std::map<std::string, DevicePtr> opened;
+    DeviceStatus status;
+    for (const auto& tensor : tensors) {
+      status = copy_in(tensor, opened);
       if (!status) break;
     }
     for (auto& [handle, pointer] : opened) device_.close_shared(pointer);
+    if (status) status = memory_.remember_inputs();
     if (!status) return tl::make_unexpected(status.error());
-    inputs_.keep_only(names);
-    if (!support_.empty()) {
-      if (auto prepared = prepare_checksums(); !prepared)
-        return tl::make_unexpected(prepared.error());
-      auto sums = checksums();
-      if (!sums) return tl::make_unexpected(sums.error());
-      clean_ = *sums;
-    }
     return ok_answer();
   }
 
@@ -102,53 +69,34 @@ class Worker {
     if (!plan) return environment(plan.error().message);
     auto cubin = read_file(string_or(request, "cubin", ""));
     if (!cubin) return environment(cubin.error().message);
-    Addresses addresses;
-    for (const auto& [name, memory] : inputs_.all()) addresses[name] = memory.pointer;
-    std::vector<std::string> output_names;
-    for (const auto& output : request.value("outputs", Json::array())) {
-      std::string name = string_or(output, "name", "");
-      auto pointer = outputs_.get(name, int_or(output, "bytes", 0));
-      if (!pointer) return tl::make_unexpected(pointer.error());
-      addresses[name] = *pointer;
-      output_names.push_back(name);
-    }
-    outputs_.keep_only(output_names);
-    std::vector<std::string> buffer_names;
-    for (const auto& buffer : plan->buffers) buffer_names.push_back(buffer.name);
-    buffers_.keep_only(buffer_names);
-    for (const auto& buffer : plan->buffers) {
-      auto pointer = buffers_.get(buffer.name, buffer.bytes);
-      if (!pointer) return tl::make_unexpected(pointer.error());
-      addresses[buffer.name] = *pointer;
-    }
-    auto program = device_.load(*cubin, *plan, addresses);
+    auto state = parse_cubin_state(*cubin);
+    if (!state) return environment(state.error().message);
+    std::vector<GuardedMemory::Piece> outputs, buffers;
+    for (const auto& output : request.value("outputs", Json::array()))
+      outputs.push_back({string_or(output, "name", ""), int_or(output, "bytes", 0)});
+    for (const auto& buffer : plan->buffers) buffers.push_back({buffer.name, buffer.bytes});
+    // The last candidate's buffers go first: together with these they may not fit.
+    for (auto [kind, pieces] :
+         {std::pair{Kind::buffer, &buffers}, std::pair{Kind::output, &outputs}})
+      if (auto placed = memory_.place(kind, *pieces); !placed)
+        return tl::make_unexpected(placed.error());
+    memory_.set_local_bytes(static_cast<std::uint32_t>(int_or(request, "local_bytes", 0)));
+    auto program = device_.load(*cubin, *plan, memory_.addresses(), state->globals);
     if (!program) return tl::make_unexpected(program.error());
     program_ = std::move(*program);
     return ok_answer();
   }
 
-  DeviceResult<Json> run() {
+  // One run. fresh: on poisoned memory and with the module as it was loaded; else on what the last
+  // run left.
+  DeviceResult<Json> run(bool fresh) {
     if (!program_) return environment("run: nothing is loaded");
-    for (const Pool* pool : {&outputs_, &buffers_})
-      for (const auto& [name, memory] : pool->all())
-        if (auto s = device_.fill(memory.pointer, kPoison, memory.bytes); !s)
-          return tl::make_unexpected(s.error());
+    if (auto s = fresh ? refresh() : memory_.prepare(); !s) return tl::make_unexpected(s.error());
     if (auto s = program_->run(); !s) return tl::make_unexpected(s.error());
-    Json answer = ok_answer();
-    answer["outputs"] = Json::array();
-    for (const auto& [name, memory] : outputs_.all()) {
-      auto handle = device_.share(memory.pointer);
-      if (!handle) return tl::make_unexpected(handle.error());
-      answer["outputs"].push_back(to_json(SharedTensor{name, *handle, 0, memory.bytes}));
-    }
-    answer["inputs_changed"] = Json::array();
-    if (check_) {
-      auto sums = checksums();
-      if (!sums) return tl::make_unexpected(sums.error());
-      for (const auto& [name, sum] : *sums)
-        if (clean_[name] != sum) answer["inputs_changed"].push_back(name);
-    }
-    return answer;
+    auto after = memory_.look();
+    if (!after) return tl::make_unexpected(after.error());
+    sums_ = after->output_sums;
+    return with_outputs(ok_answer(), after->broken_guards);
   }
 
  private:
@@ -160,8 +108,10 @@ class Worker {
     if (op == "support") return support(request);
     if (op == "inputs") return inputs(request);
     if (op == "load") return load(request);
-    if (op == "run") return run();
+    if (op == "run") return run(bool_or(request, "fresh", true));
     if (op == "time") return time(request);
+    if (op == "energy") return energy(request);
+    if (op == "release") return release();
     if (op == "ceilings") {
       auto measured = measure_ceilings(device_, support_);
       if (!measured) return tl::make_unexpected(measured.error());
@@ -176,87 +126,152 @@ class Worker {
     auto cubin = read_file(string_or(request, "cubin", ""));
     if (!cubin) return environment(cubin.error().message);
     support_ = std::move(*cubin);
+    memory_.use_support(support_);
+    return ok_answer();
+  }
+
+  DeviceResult<Json> release() {
+    program_.reset();
+    for (Kind kind : {Kind::input, Kind::output, Kind::buffer}) memory_.release(kind);
     return ok_answer();
   }
 
   DeviceStatus copy_in(const SharedTensor& tensor, std::map<std::string, DevicePtr>& opened) {
-    auto own = inputs_.get(tensor.name, tensor.bytes);
-    if (!own) return tl::make_unexpected(own.error());
     auto it = opened.find(tensor.handle);
     if (it == opened.end()) {
       auto theirs = device_.open_shared(tensor.handle);
       if (!theirs) return tl::make_unexpected(theirs.error());
       it = opened.emplace(tensor.handle, *theirs).first;
     }
-    return device_.copy(*own, it->second + static_cast<DevicePtr>(tensor.offset), tensor.bytes);
+    return device_.copy(memory_.at(Kind::input, tensor.name),
+                        it->second + static_cast<DevicePtr>(tensor.offset), tensor.bytes);
   }
 
-  // One launch a tensor, each into its own 8 bytes.
-  DeviceStatus prepare_checksums() {
-    ResolvedPlan plan;
-    Addresses addresses;
-    auto count = static_cast<std::int64_t>(inputs_.all().size());
-    auto sums = sums_.get("sums", 8 * count);
-    if (!sums) return tl::make_unexpected(sums.error());
-    addresses["sums"] = *sums;
-    plan.steps.emplace_back(MemsetStep{"sums", 0, 8 * count});
-    auto blocks = static_cast<std::uint32_t>(device_.info().sms * 8);
-    DevicePtr slot = *sums;
-    for (const auto& [name, memory] : inputs_.all()) {
-      addresses[name] = memory.pointer;
-      addresses["sum of " + name] = slot;
-      auto words = static_cast<std::uint64_t>(memory.bytes) / 8;
-      auto needed = static_cast<std::uint32_t>(std::min<std::uint64_t>(blocks, words / 256 + 1));
-      plan.steps.emplace_back(support_launch(
-          "kp_checksum", needed, 256,
-          {PointerArg{name}, value_arg<std::uint64_t>(static_cast<std::uint64_t>(memory.bytes)),
-           PointerArg{"sum of " + name}}));
-      slot += 8;
+  DeviceStatus refresh() {
+    if (auto s = memory_.fill_fresh(); !s) return s;
+    return program_->restore();
+  }
+
+  DeviceResult<Json> with_outputs(Json answer, const std::vector<std::string>& broken_guards) {
+    answer["outputs"] = Json::array();
+    for (const auto& [name, memory] : memory_.pieces(Kind::output)) {
+      auto handle = device_.share(memory.allocation);
+      if (!handle) return tl::make_unexpected(handle.error());
+      answer["outputs"].push_back(
+          to_json(SharedTensor{name, *handle, GuardedMemory::kGuard, memory.bytes}));
     }
-    auto program = device_.load(support_, plan, addresses);
-    if (!program) return tl::make_unexpected(program.error());
-    check_ = std::move(*program);
-    return {};
+    auto changed = memory_.changed_inputs();
+    if (!changed) return tl::make_unexpected(changed.error());
+    answer["inputs_changed"] = *changed;
+    answer["guards_broken"] = broken_guards;
+    return answer;
   }
 
-  DeviceResult<std::map<std::string, std::uint64_t>> checksums() {
-    if (auto s = check_->run(); !s) return tl::make_unexpected(s.error());
-    std::vector<std::uint64_t> values(inputs_.all().size());
-    const Memory& sums = sums_.all().at("sums");
-    if (auto s = device_.download(values.data(), sums.pointer,
-                                  static_cast<std::int64_t>(8 * values.size()));
-        !s)
-      return tl::make_unexpected(s.error());
-    std::map<std::string, std::uint64_t> named;
-    std::size_t i = 0;
-    for (const auto& [name, memory] : inputs_.all()) named[name] = values[i++];
-    return named;
-  }
-
+  // Samples of the loaded program. Each is a run like any other: on fresh memory (but for "kept"),
+  // with its outputs' checksum held against those of the last "run".
   DeviceResult<Json> time(const Json& request) {
     if (!program_) return environment("time: nothing is loaded");
-    TimingPolicy policy;
-    policy.budget_s = double_or(request, "budget_s", policy.budget_s);
-    Json answer = ok_answer();
-    answer["timings"] = Json::array();
-    for (auto [mode, name] :
-         {std::pair{LaunchMode::stream, "stream"}, std::pair{LaunchMode::graph, "graph"}}) {
-      auto timing = measure(policy, name, [&, m = mode] { return program_->time_once(m); });
-      // A plan that cannot be captured (a cooperative launch, say) still has its stream time.
-      if (!timing && mode == LaunchMode::graph && timing.error().kind != DeviceFault::Kind::crash)
-        break;
-      if (!timing) return tl::make_unexpected(timing.error());
-      answer["timings"].push_back(to_json(*timing));
+    LaunchMode mode =
+        string_or(request, "mode", "stream") == "graph" ? LaunchMode::graph : LaunchMode::stream;
+    std::string kind = string_or(request, "sample", "cold");
+    Sample sample = kind == "warm" ? Sample::warm : kind == "wall" ? Sample::wall : Sample::cold;
+    std::int64_t count = int_or(request, "count", 1);
+    Json samples = Json::array();
+    int others = 0;
+    std::vector<std::string> broken;
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (kind != "kept")
+        if (auto s = refresh(); !s) return tl::make_unexpected(s.error());
+      auto ms = program_->time_once(mode, sample);
+      if (!ms) return tl::make_unexpected(ms.error());
+      samples.push_back(*ms);
+      auto after = memory_.look();
+      if (!after) return tl::make_unexpected(after.error());
+      if (after->output_sums != sums_) ++others;
+      if (broken.empty()) broken = after->broken_guards;
     }
+    Json answer = ok_answer();
+    answer["samples_ms"] = std::move(samples);
+    answer["others"] = others;
+    if (nvml_) answer["telemetry"] = to_json(nvml_->look());
+    return with_outputs(std::move(answer), broken);
+  }
+
+  // Waits for the energy counter's next step: its new value, at this moment.
+  DeviceResult<double> next_step() {
+    auto first = nvml_->energy_j();
+    Stopwatch watch;
+    while (first) {
+      auto now = nvml_->energy_j();
+      if (!now) break;
+      if (*now != *first) return *now;
+      if (watch.seconds() > kEnergyStep) break;
+    }
+    return environment(first ? "the energy counter does not step" : first.error().message);
+  }
+
+  // Launches back to back (the L2 as they leave it) from one step of the counter to a later one.
+  DeviceResult<Json> energy(const Json& request) {
+    if (!program_) return environment("energy: nothing is loaded");
+    if (!nvml_) return environment("energy: NVML cannot be used here");
+    LaunchMode mode =
+        string_or(request, "mode", "stream") == "graph" ? LaunchMode::graph : LaunchMode::stream;
+    auto windows = int_or(request, "windows", 4);
+    double call_s = std::max(1e-6, double_or(request, "call_ms", 1) / 1e3);
+    int batch = static_cast<int>(std::clamp(0.01 / call_s, 1.0, 2000.0));
+    Json answer = ok_answer();
+    answer["windows"] = Json::array();
+    Stopwatch idle_watch;
+    auto idle_start = next_step();
+    if (!idle_start) return tl::make_unexpected(idle_start.error());
+    double idle_from = idle_watch.seconds();
+    std::this_thread::sleep_for(std::chrono::duration<double>(kEnergyWindow));
+    auto idle_end = next_step();
+    if (!idle_end) return tl::make_unexpected(idle_end.error());
+    answer["idle_w"] = (*idle_end - *idle_start) / (idle_watch.seconds() - idle_from);
+    for (std::int64_t w = -1; w < windows; ++w) {  // the first one brings clocks and heat up
+      std::int64_t calls = 0;
+      auto work = [&]() -> DeviceStatus {
+        calls += batch;
+        if (auto s = program_->enqueue(mode, batch); !s) return s;
+        return program_->wait();
+      };
+      // Work goes on while the counter is waited for: the steps lie inside the busy time.
+      auto busy_step = [&](double& at) -> DeviceResult<double> {
+        auto first = nvml_->energy_j();
+        Stopwatch watch;
+        while (first && watch.seconds() < kEnergyStep + 4 * batch * call_s) {
+          if (auto s = work(); !s) return tl::make_unexpected(s.error());
+          auto now = nvml_->energy_j();
+          if (now && *now != *first) {
+            at = now_s();
+            return *now;
+          }
+        }
+        return environment("the energy counter does not step");
+      };
+      double from = 0, to = 0;
+      auto start = busy_step(from);
+      if (!start) return tl::make_unexpected(start.error());
+      calls = 0;
+      while (now_s() - from < kEnergyWindow)
+        if (auto s = work(); !s) return tl::make_unexpected(s.error());
+      auto end = busy_step(to);
+      if (!end) return tl::make_unexpected(end.error());
+      if (w >= 0)
+        answer["windows"].push_back(
+            {{"calls", calls}, {"joules", *end - *start}, {"seconds", to - from}});
+    }
+    answer["telemetry"] = to_json(nvml_->look());
     return answer;
   }
 
   Device& device_;
-  Pool inputs_, outputs_, buffers_, sums_;
+  GuardedMemory memory_;
   std::string support_;
+  std::optional<Nvml> nvml_;
   std::unique_ptr<Device::Program> program_;
-  std::unique_ptr<Device::Program> check_;
-  std::map<std::string, std::uint64_t> clean_;  // checksums of the inputs as they came
+  std::vector<std::uint64_t> sums_;  // of the last run's outputs
 };
 
 }  // namespace
@@ -285,7 +300,7 @@ int worker_once(const std::string& file) {
   Worker worker(**device);
   auto step = worker.inputs(*request);
   if (step) step = worker.load(request->value("load", Json::object()));
-  if (step) step = worker.run();
+  if (step) step = worker.run(true);
   return step ? 0 : complain(step.error().message);
 }
 
