@@ -5,6 +5,7 @@
 
 #include "directives/directive.h"
 #include "search/state.h"
+#include "verdict/gain.h"
 #include "verdict/verdict.h"
 
 namespace kp {
@@ -12,6 +13,9 @@ namespace kp {
 // Outcome, outputs against the truth, times with their spread, baselines, resources, stages.
 // `seconds`: what the evaluation took; 0 leaves it and the stages out.
 std::string describe(const Verdict& verdict, double seconds);
+
+// "1.032x (1.021 to 1.044): faster"
+std::string describe(const Gain& gain);
 
 // Roofline, a table of the kernels, the directives, and what the tools could not say.
 std::string describe(const Profile& profile, const Findings& findings,

@@ -217,7 +217,7 @@ class Judging {
   };
   Result<Ran> run(const Trial& trial, bool fresh) {
     stages_.begin("run");
-    KP_ASSIGN(RunnerAnswer ran, bench_.runner.run_once(fresh, bench_.options.run_timeout_s));
+    KP_ASSIGN(RunnerAnswer ran, bench_.runner.run(fresh, 1, bench_.options.run_timeout_s));
     if (ran.kind != RunnerAnswer::Kind::ok) {
       broke(ran, "running");
       return Ran{};

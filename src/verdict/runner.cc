@@ -127,8 +127,8 @@ Result<RunnerAnswer> Runner::load(const Task& task, const Build& build, const Re
   return ask(load_request(task, build, plan), timeout_s);
 }
 
-Result<RunnerAnswer> Runner::run_once(bool fresh, double timeout_s) {
-  return ask({{"op", "run"}, {"fresh", fresh}}, timeout_s);
+Result<RunnerAnswer> Runner::run(bool fresh, int times, double timeout_s) {
+  return ask({{"op", "run"}, {"fresh", fresh}, {"times", times}}, timeout_s);
 }
 
 Result<RunnerAnswer> Runner::time(std::string_view mode, std::string_view sample, int count,

@@ -35,13 +35,13 @@ class Runner {
   // buffers. One candidate at a time: replaces the one before.
   Result<RunnerAnswer> load(const Task& task, const Build& build, const ResolvedPlan& plan,
                             double timeout_s);
-  // One run. fresh: on poisoned memory and with the module's variables as they were loaded, else on
-  // what the last run left. body: {"outputs": [SharedTensor], "inputs_changed": [names],
-  // "guards_broken": [places]}.
-  Result<RunnerAnswer> run_once(bool fresh, double timeout_s);
+  // `times` runs in a row. fresh: the first on poisoned memory and with the module's variables as
+  // they were loaded, else on what the last run left. body: {"outputs": [SharedTensor],
+  // "inputs_changed": [names], "guards_broken": [places]}.
+  Result<RunnerAnswer> run(bool fresh, int times, double timeout_s);
   // `count` samples; mode "stream" or "graph", sample "cold", "warm", "wall" or "kept" (cold L2,
-  // but on what the last run left). body: as run_once's, with "samples_ms", "others" (runs whose
-  // outputs are not the bits of the last run_once) and "telemetry".
+  // but on what the last run left). body: as run's, with "samples_ms", "others" (runs whose
+  // outputs are not the bits of the last run) and "telemetry".
   Result<RunnerAnswer> time(std::string_view mode, std::string_view sample, int count,
                             double timeout_s);
   // body: {"windows": [{"calls", "joules", "seconds"}], "idle_w", "telemetry"}.

@@ -22,7 +22,9 @@ constexpr int kExtraSamples = 8;        // warm, wall, kept
 constexpr double kExtraBudget = 0.06;   // s, of each of them: slow kernels get fewer
 constexpr double kKeptGain = 1.10;      // fresh over kept at which it cannot be chance
 constexpr double kKeptLeastMs = 0.002;  // differences below this are the events' own
-constexpr double kEnergyTimeout = 30;   // s
+constexpr double kManyBudget = 0.05;    // s, of calls in a row
+constexpr double kManyCalls = 1000;
+constexpr double kEnergyTimeout = 30;  // s
 
 class Timer {
  public:
@@ -42,8 +44,8 @@ class Timer {
     KP_ASSIGN(auto samples, measure_rounds(policy, sides));
     if (!samples) return {};
     record(*samples);
-    for (auto step :
-         {&Timer::other_ways, &Timer::check_kept, &Timer::check_floor, &Timer::energy}) {
+    for (auto step : {&Timer::other_ways, &Timer::check_kept, &Timer::check_many_calls,
+                      &Timer::check_floor, &Timer::energy}) {
       KP_ASSIGN(bool fine, (this->*step)());
       if (!fine) break;
     }
@@ -107,15 +109,15 @@ class Timer {
     std::string reason;
     for (const auto& leaf : comparison.leaves)
       if (!leaf.ok) reason = leaf.reason;
-    return unsteady(reason);
+    return unsteady("wrong in timed runs, right in others", reason);
   }
 
-  // Wrong in a timed run. Chance (a race) or design? On design fresh runs are right every time.
-  Result<bool> unsteady(const std::string& reason) {
+  // Wrong after it was right. Chance (a race) or design? By design fresh runs are right every time.
+  Result<bool> unsteady(const std::string& rule, const std::string& reason) {
     constexpr int kTries = 5;
     int right = 0;
     for (int i = 0; i < kTries; ++i) {
-      KP_ASSIGN(RunnerAnswer ran, bench_.runner.run_once(true, bench_.options.run_timeout_s));
+      KP_ASSIGN(RunnerAnswer ran, bench_.runner.run(true, 1, bench_.options.run_timeout_s));
       if (ran.kind != RunnerAnswer::Kind::ok) {
         hooks_.broke(ran);
         return false;
@@ -124,9 +126,9 @@ class Timer {
       if (again.ok) ++right;
     }
     if (right == kTries)
-      hooks_.fault(Outcome::dishonest, "wrong in timed runs, right in others",
-                   fmt::format("{} (a timed run); {} of {} untimed runs after it were right",
-                               reason, right, kTries));
+      hooks_.fault(Outcome::dishonest, rule,
+                   fmt::format("{}; {} of {} fresh, untimed runs after it were right", reason,
+                               right, kTries));
     else
       hooks_.fault(Outcome::incorrect, "not right in every run: " + reason,
                    "Runs on the same inputs differ: a race between threads, or memory that is read "
@@ -203,6 +205,25 @@ class Timer {
                     "are as the last call left them; both with a cold L2",
                     median(fresh), median(*kept)));
     return false;
+  }
+
+  // Call after call on what the last left, as it is in use. What counts its calls shows.
+  Result<bool> check_many_calls() {
+    int calls = static_cast<int>(
+        std::clamp(kManyBudget / (verdict_.timing->median_ms / 1e3), 3.0, kManyCalls));
+    KP_ASSIGN(RunnerAnswer ran,
+              bench_.runner.run(false, calls, bench_.options.run_timeout_s + 2 * kManyBudget));
+    if (ran.kind != RunnerAnswer::Kind::ok) {
+      hooks_.broke(ran);
+      return false;
+    }
+    if (!hooks_.clean(ran.body)) return false;
+    KP_ASSIGN(Comparison comparison, hooks_.compare(ran.body));
+    if (comparison.ok) return true;
+    std::string reason;
+    for (const auto& leaf : comparison.leaves)
+      if (!leaf.ok) reason = leaf.reason;
+    return unsteady(fmt::format("right at first, wrong after {} calls", calls), reason);
   }
 
   Result<bool> check_floor() {

@@ -87,11 +87,13 @@ class Worker {
     return ok_answer();
   }
 
-  // One run. fresh: on poisoned memory and with the module as it was loaded; else on what the last
-  // run left.
-  DeviceResult<Json> run(bool fresh) {
+  // One run, or many one after the other. fresh: the first is on poisoned memory and with the
+  // module as it was loaded; else on what the last run left.
+  DeviceResult<Json> run(bool fresh, int times = 1) {
     if (!program_) return environment("run: nothing is loaded");
     if (auto s = fresh ? refresh() : memory_.prepare(); !s) return tl::make_unexpected(s.error());
+    if (auto s = program_->enqueue(LaunchMode::stream, times - 1); !s)
+      return tl::make_unexpected(s.error());
     if (auto s = program_->run(); !s) return tl::make_unexpected(s.error());
     auto after = memory_.look();
     if (!after) return tl::make_unexpected(after.error());
@@ -108,7 +110,8 @@ class Worker {
     if (op == "support") return support(request);
     if (op == "inputs") return inputs(request);
     if (op == "load") return load(request);
-    if (op == "run") return run(bool_or(request, "fresh", true));
+    if (op == "run")
+      return run(bool_or(request, "fresh", true), static_cast<int>(int_or(request, "times", 1)));
     if (op == "time") return time(request);
     if (op == "energy") return energy(request);
     if (op == "release") return release();
