@@ -67,6 +67,7 @@ class Oracle {
   static Result<Oracle> start(const fs::path& task, const OracleOptions& options);
 
   const Task& task() const { return task_; }
+  bool alive() { return process_ && process_->alive(); }
   // Draws the inputs of `seed` on the GPU (kept until forget), computes the truth and the eager
   // output's error; later calls of the same seed are free, and its variant stays the first call's.
   // `spill`: from now on truths are kept in host memory, and the inputs of one seed on the GPU;
