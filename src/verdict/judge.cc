@@ -208,6 +208,12 @@ class Judging {
       KP_ASSIGN(SharedTensor tensor, shared_tensor_from_json(entry));
       outputs.push_back(std::move(tensor));
     }
+    for (const auto& t : task().tensors) {
+      bool there = t.role != Role::output ||
+                   std::any_of(outputs.begin(), outputs.end(),
+                               [&](const SharedTensor& o) { return o.name == t.name; });
+      if (!there) return fail("runner: its answer lacks the output " + t.name);
+    }
     return bench_.oracle.compare(trial.seed, outputs);
   }
 
