@@ -51,6 +51,25 @@ def arguments():
     return parser.parse_args()
 
 
+def wake_device(name):
+    """Makes the GPU's context in a thread of its own, while PyTorch is imported: PyTorch then finds it
+    made. What goes wrong here goes wrong there again, and is told there."""
+    if not name.startswith("cuda"):
+        return
+    import ctypes
+    import threading
+
+    def wake():
+        try:
+            lib, device, context = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(), ctypes.c_void_p()
+            index = int(name.partition(":")[2] or 0)
+            if lib.cuInit(0) == 0 and lib.cuDeviceGet(ctypes.byref(device), index) == 0:
+                lib.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
+        except (OSError, ValueError):
+            pass
+    threading.Thread(target=wake, daemon=True).start()
+
+
 class Stages:
     def __init__(self):
         self.rows, self.last = [], time.monotonic()
@@ -136,7 +155,9 @@ def answer(session, request):
 def main():
     channel, stages = Channel(), Stages()
     try:
-        session = start(arguments(), stages)
+        args = arguments()
+        wake_device(args.device)
+        session = start(args, stages)
     except BaseException as error:  # SystemExit of argparse too: the other side waits for a line
         channel.say(failure_of(error))
         return 1

@@ -1,7 +1,6 @@
 """Double precision by slices of the batch, for references of which each row of the outputs hangs on the
 same row of the inputs alone: a whole run in double precision may take several times the task's memory."""
-import torch
-
+from . import task_file
 from .tensors import map_tensors
 
 SLICE_BYTES = 512 << 20  # of arguments, state and outputs of one slice in double precision
@@ -9,6 +8,10 @@ SLICE_BYTES = 512 << 20  # of arguments, state and outputs of one slice in doubl
 
 class Refused(Exception):
     """Why this way to the truth is not open."""
+
+    def __init__(self, reason, short_of_memory=False):
+        super().__init__(reason)
+        self.short_of_memory = short_of_memory
 
 
 def run(reference, args, specs, eager, memory, need):
@@ -50,7 +53,7 @@ def _repeats(reference, args, picked, eager, batch, rows):
     for first in (0, (batch - 1) // rows * rows):
         last = min(batch, first + rows)
         try:
-            with _strict(reference):
+            with task_file.arithmetic("strict", reference.device.type):
                 outs = _leaves(reference, reference.run(reference.model, _sliced(args, picked, first, last)))
         except Exception:  # a reference that is written for its batch size
             return False
@@ -61,11 +64,6 @@ def _repeats(reference, args, picked, eager, batch, rows):
             if not bool(((out == part) | ((out != out) & (part != part))).all()):
                 return False
     return True
-
-
-def _strict(reference):
-    from .task_file import arithmetic
-    return arithmetic("strict", reference.device.type)
 
 
 def _collect(reference, args, picked, specs, batch, rows, memory):

@@ -34,7 +34,7 @@ class Truths:
             attempts.insert(0, ("double precision by slices", self._by_slices))
         if self.reference.device.type != "cpu" and self._cpu_may_run(need):
             attempts.append(("double precision on the CPU", self._wide_on_cpu))
-        reasons = []
+        reasons, short = [], False  # short: of memory
         for name, attempt in attempts:
             try:
                 leaves = attempt()
@@ -43,9 +43,14 @@ class Truths:
                 return leaves
             except slices.Refused as error:
                 reasons.append(f"{name}: {error}")
+                short |= error.short_of_memory
             except (Exception, SystemExit) as error:
+                short |= failure.out_of_memory(error)
                 reasons.append(f"{name} failed ({failure.first_line(error)[:200]})")
             _free(self.reference.device)  # out here: the exception held the tensors of the attempt
+        if short and not self.memory.spill and self.reference.device.type == "cuda":
+            raise Failure(failure.OUT_OF_MEMORY, f"{self.reference.path}: the truth: {'; '.join(reasons)}",
+                          "use a GPU with more memory")
         notes.append(f"the truth is eager PyTorch in the tensors' own types, for {'; '.join(reasons)}: only "
                      "the tolerance counts")
         leaves = self._truths(self.run("strict"))
@@ -71,16 +76,16 @@ class Truths:
     def _whole(self):
         need, free = self._wide_bytes(), self.memory.free()
         if free is not None and need > free:
-            raise slices.Refused(f"it needs {need / GIB:.3g} GiB of the GPU, and {free / GIB:.3g} are free")
+            raise slices.Refused(f"it needs {need / GIB:.3g} GiB of the GPU, and {free / GIB:.3g} are free", True)
         return self._truths(self.reference.run_wide(self.args))
 
     def _by_slices(self):
-        outs = slices.run(self.reference, self.args, self.specs, self.checked(self.run("strict")), self.memory,
-                          self._wide_bytes())
-        leaves = self._truths(outs)
         eager = self.checked(self.run("strict"))
+        outs = slices.run(self.reference, self.args, self.specs, eager, self.memory, self._wide_bytes())
+        leaves = self._truths(outs)
         for leaf, out in zip(leaves, eager):
-            if not leaf.exact and not measure(leaf, leaf.layout.flat(out), math.inf, 0.0).rel_l2 <= DOUBTFUL:
+            found = leaf.eager["strict"] = _measured(leaf, out)
+            if not leaf.exact and not found.rel_l2 <= DOUBTFUL:
                 raise slices.Refused(f"{leaf.spec['name']} is another than eager's")
         return leaves
 
@@ -127,15 +132,8 @@ class Truths:
         """Fills leaf.eager[precision] of every leaf, once."""
         if all(precision in leaf.eager for leaf in self.leaves):
             return
-        outs = self.checked(self.run(precision))
-        for leaf, out in zip(self.leaves, outs):
-            row = leaf.layout.flat(out)
-            row = row if leaf.exact else row.to(type_of(leaf, row))
-            found = measure(leaf, row, math.inf, 0.0)
-            if leaf.alternatives is None and (found.outside or not math.isfinite(found.rel_l2)):
-                leaf.alternatives = find_alternatives(leaf, row)
-                found = measure(leaf, row, math.inf, 0.0)
-            leaf.eager[precision] = found
+        for leaf, out in zip(self.leaves, self.checked(self.run(precision))):
+            leaf.eager[precision] = _measured(leaf, out)
 
     def judge(self, outs, precision, user):
         self.measure_eager(precision)
@@ -162,6 +160,17 @@ class Truths:
                    for t, leaf in floats):
                 return name
         return "below bf16/fp16"
+
+
+def _measured(leaf, out):
+    """Error of eager's own tensor. Where the two cannot be compared, either answer passes from now on."""
+    row = leaf.layout.flat(out)
+    row = row if leaf.exact else row.to(type_of(leaf, row))
+    found = measure(leaf, row, math.inf, 0.0)
+    if leaf.alternatives is None and (found.outside or not math.isfinite(found.rel_l2)):
+        leaf.alternatives = find_alternatives(leaf, row)
+        found = measure(leaf, row, math.inf, 0.0)
+    return found
 
 
 def type_of(leaf, row):

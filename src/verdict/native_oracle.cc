@@ -10,7 +10,7 @@
 #include "task/native.h"
 #include "verdict/compare.h"
 #include "verdict/fitness.h"
-#include "verdict/host_tensor.h"
+#include "verdict/native_reference.h"
 #include "verdict/oracle.h"
 #include "verdict/serve.h"
 #include "verdict/timing.h"
@@ -20,11 +20,11 @@ namespace kp {
 
 namespace {
 
-using Values = std::vector<double>;
+using Values = NativeReference::Values;
 
 struct Seed {
-  Variant variant = Variant::own;           // as drawn
-  std::map<std::string, DevicePtr> memory;  // inputs and parameters; empty: not on the device
+  Variant variant = Variant::own;  // as drawn
+  NativeReference::Memory memory;  // inputs and parameters; empty: not on the device
   DrawnValues values;
   std::vector<std::string> trivial;  // answers that ask for no work and pass
 };
@@ -32,14 +32,8 @@ struct Seed {
 // The baseline, ready to be sampled on one seed's inputs.
 struct Sampler {
   std::uint64_t seed = 0;
-  std::map<std::string, DevicePtr> own;  // outputs and buffers
+  NativeReference::Memory own;  // outputs and buffers
   std::unique_ptr<Device::Program> program;
-};
-
-// The reference as it is compiled for one of its two uses.
-struct Reference {
-  ResolvedPlan plan;
-  std::string cubin;
 };
 
 class NativeOracle {
@@ -47,30 +41,10 @@ class NativeOracle {
   NativeOracle(std::unique_ptr<Device> device, Task task, const NativeOracleOptions& options)
       : device_(std::move(device)),
         task_(std::move(task)),
-        init_seed_(options.init_seed),
+        reference_(*device_, task_, options.init_seed),
         force_(options.force) {}
 
-  Status prepare() {
-    KP_ASSIGN(fs::path path, native_reference_path(task_));
-    KP_ASSIGN(Candidate candidate, load_candidate(path));
-    for (bool promoted : {false, true}) {
-      BuildOptions options;
-      options.arch = device_->info().arch();
-      options.defines = {std::string("real=") + (promoted ? "double" : real_type())};
-      Reference& reference = promoted ? truth_ : baseline_;
-      KP_ASSIGN(reference.plan, resolve(candidate.plan, task_, promoted));
-      KP_ASSIGN(Build built, build(candidate, options));
-      if (!built.ok)
-        return fail(fmt::format("{}: the reference does not compile with -D{}:\n{}", path.string(),
-                                options.defines[0], describe_diagnostics(built, 5)),
-                    "a native reference writes `real` for its floating type");
-      std::vector<KernelParams> kernels;
-      for (const auto& k : built.kernels) kernels.push_back(k.params);
-      KP_TRY(check_plan(reference.plan, kernels, device_->info().limits));
-      KP_ASSIGN(reference.cubin, read_file(built.cubin));
-    }
-    return {};
-  }
+  Status prepare() { return reference_.prepare(); }
 
   Json handle(const Json& request, bool& last) {
     std::string op = string_or(request, "op", "");
@@ -101,118 +75,17 @@ class NativeOracle {
   const Task& task() const { return task_; }
 
  private:
-  std::string real_type() const {
-    for (const auto& t : task_.tensors)
-      if (t.role == Role::output && is_floating(t.dtype)) return std::string(cuda_name(t.dtype));
-    return "float";
-  }
-
-  static DType promoted(DType type, bool promote) {
-    return promote && is_floating(type) ? DType::f64 : type;
-  }
-
-  static std::int64_t bytes_of(const TensorSpec& t, DType type) {
-    return t.elements() * static_cast<std::int64_t>(size_of(type));
-  }
-
-  // Values as the candidate will see them, so that truth and candidate start from the same numbers.
-  Values values_of(const TensorSpec& t, std::uint64_t seed, Variant variant) const {
-    Values values = draw_values(t, t.role == Role::parameter ? init_seed_ : seed);
-    values = decode(encode(values, t.dtype), t.dtype);
-    if (variant == Variant::own || t.role == Role::parameter) return values;
-    vary(values, t.dtype, variant, seed);
-    return decode(encode(values, t.dtype), t.dtype);
-  }
-
-  DeviceResult<std::map<std::string, DevicePtr>> upload_inputs(std::uint64_t seed, Variant variant,
-                                                               bool promote) {
-    std::map<std::string, DevicePtr> memory;
-    for (const auto& t : task_.tensors) {
-      if (t.role == Role::output) continue;
-      DType type = promoted(t.dtype, promote);
-      auto pointer = device_->allocate(bytes_of(t, type));
-      if (!pointer) {
-        free_all(memory);
-        return tl::make_unexpected(pointer.error());
-      }
-      memory[t.name] = *pointer;
-      std::vector<std::uint8_t> bytes = encode(values_of(t, seed, variant), type);
-      if (auto s = device_->upload(*pointer, bytes.data(), static_cast<std::int64_t>(bytes.size()));
-          !s)
-        return tl::make_unexpected(s.error());
-    }
-    return memory;
-  }
-
-  void free_all(std::map<std::string, DevicePtr>& memory) {
-    for (auto& [name, pointer] : memory) device_->free(pointer);
-    memory.clear();
-  }
-
-  // Runs a reference on `inputs`; outputs come back as doubles.
-  DeviceResult<std::map<std::string, Values>> run(const Reference& reference,
-                                                  const std::map<std::string, DevicePtr>& inputs,
-                                                  bool promote) {
-    Addresses addresses(inputs.begin(), inputs.end());
-    std::map<std::string, DevicePtr> own;
-    auto result = run_on(reference, addresses, own, promote);
-    free_all(own);
-    return result;
-  }
-
-  DeviceStatus allocate_outputs(const Reference& reference, bool promote, Addresses& addresses,
-                                std::map<std::string, DevicePtr>& own) {
-    for (const auto& t : task_.tensors) {
-      if (t.role != Role::output) continue;
-      auto pointer = device_->allocate(bytes_of(t, promoted(t.dtype, promote)));
-      if (!pointer) return tl::make_unexpected(pointer.error());
-      addresses[t.name] = own[t.name] = *pointer;
-    }
-    for (const auto& b : reference.plan.buffers) {
-      auto pointer = device_->allocate(b.bytes);
-      if (!pointer) return tl::make_unexpected(pointer.error());
-      addresses[b.name] = own[b.name] = *pointer;
-    }
-    return {};
-  }
-
-  DeviceResult<std::map<std::string, Values>> run_on(const Reference& reference,
-                                                     Addresses& addresses,
-                                                     std::map<std::string, DevicePtr>& own,
-                                                     bool promote) {
-    if (auto s = allocate_outputs(reference, promote, addresses, own); !s)
-      return tl::make_unexpected(s.error());
-    auto program = device_->load(reference.cubin, reference.plan, addresses);
-    if (!program) return tl::make_unexpected(program.error());
-    if (auto s = (*program)->run(); !s) return tl::make_unexpected(s.error());
-    std::map<std::string, Values> outputs;
-    for (const auto& t : task_.tensors) {
-      if (t.role != Role::output) continue;
-      auto values = download(addresses[t.name], t, promoted(t.dtype, promote));
-      if (!values) return tl::make_unexpected(values.error());
-      outputs[t.name] = std::move(*values);
-    }
-    return outputs;
-  }
-
-  DeviceResult<Values> download(DevicePtr from, const TensorSpec& t, DType type) {
-    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(bytes_of(t, type)));
-    if (auto s = device_->download(bytes.data(), from, static_cast<std::int64_t>(bytes.size())); !s)
-      return tl::make_unexpected(s.error());
-    return decode(bytes, type);
-  }
-
   // The inputs, truth and own error of a seed; its memory is the caller's to free.
   DeviceResult<Seed> make_seed(std::uint64_t number, Variant variant, Json& stages) {
     Stopwatch watch;
     Seed seed;
     seed.variant = variant;
-    auto memory = upload_inputs(number, variant, false);
+    auto memory = reference_.upload_inputs(number, variant, false);
     if (!memory) return tl::make_unexpected(memory.error());
     seed.memory = std::move(*memory);
     stages.push_back({"draw", watch.seconds()});
     if (auto s = measure_reference(number, seed, stages); !s) {
-      free_all(seed.memory);
+      reference_.free_all(seed.memory);
       return tl::make_unexpected(s.error());
     }
     return seed;
@@ -220,21 +93,22 @@ class NativeOracle {
 
   DeviceStatus measure_reference(std::uint64_t number, Seed& seed, Json& stages) {
     Stopwatch truth_watch;
-    auto wide = upload_inputs(number, seed.variant, true);
+    auto wide = reference_.upload_inputs(number, seed.variant, true);
     if (!wide) return tl::make_unexpected(wide.error());
-    auto truth = run(truth_, *wide, true);
-    free_all(*wide);
+    auto truth = reference_.run(*wide, true);
+    reference_.free_all(*wide);
     if (!truth) return tl::make_unexpected(truth.error());
     seed.values.truth = std::move(*truth);
     stages.push_back({"truth", truth_watch.seconds()});
     Stopwatch eager_watch;
-    auto eager = run(baseline_, seed.memory, false);
+    auto eager = reference_.run(seed.memory, false);
     if (!eager) return tl::make_unexpected(eager.error());
     for (const auto& [name, values] : *eager)
       seed.values.eager[name] = compare_leaf(*task_.find_tensor(name), seed.values.truth[name],
                                              values, 0, 0, task_.precision, std::nullopt);
     for (const auto& t : task_.tensors)
-      if (t.role == Role::input) seed.values.inputs[t.name] = values_of(t, number, seed.variant);
+      if (t.role == Role::input)
+        seed.values.inputs[t.name] = reference_.values_of(t, number, seed.variant);
     seed.trivial = trivial_answers(task_, seed.values);
     seed.values.inputs.clear();
     stages.push_back({"baseline", eager_watch.seconds()});
@@ -264,10 +138,10 @@ class NativeOracle {
     if (known != seeds_.end() && bears(known->second, *seed)) return seed;
     auto own = make_seed(number, Variant::own, stages);
     if (own && known == seeds_.end() && bears(*own, *seed)) {
-      free_all(own->memory);
+      reference_.free_all(own->memory);
       return seed;
     }
-    free_all(seed->memory);
+    reference_.free_all(seed->memory);
     notes.push_back(
         fmt::format("the reference does not bear {} inputs (its result is not finite, or far less "
                     "exact): they are drawn as the task has them",
@@ -309,7 +183,7 @@ class NativeOracle {
   DeviceStatus ensure_inputs(std::uint64_t number, Seed& seed) {
     if (!seed.memory.empty()) return {};
     if (spill_) drop_inputs();
-    auto memory = upload_inputs(number, seed.variant, false);
+    auto memory = reference_.upload_inputs(number, seed.variant, false);
     if (!memory) return tl::make_unexpected(memory.error());
     seed.memory = std::move(*memory);
     return {};
@@ -317,7 +191,7 @@ class NativeOracle {
 
   void drop_inputs() {
     drop_sampler();
-    for (auto& [number, seed] : seeds_) free_all(seed.memory);
+    for (auto& [number, seed] : seeds_) reference_.free_all(seed.memory);
   }
 
   Json fitness() {
@@ -363,7 +237,8 @@ class NativeOracle {
             DeviceFault{DeviceFault::Kind::environment, "compare: unknown output"});
       auto pointer = device_->open_shared(shared->handle);
       if (!pointer) return tl::make_unexpected(pointer.error());
-      auto values = download(*pointer + static_cast<DevicePtr>(shared->offset), *t, t->dtype);
+      auto values =
+          reference_.download(*pointer + static_cast<DevicePtr>(shared->offset), *t, t->dtype);
       device_->close_shared(*pointer);
       if (!values) return tl::make_unexpected(values.error());
       const LeafError& eager = seed.values.eager.at(t->name);
@@ -420,9 +295,7 @@ class NativeOracle {
       return tl::make_unexpected(
           DeviceFault{DeviceFault::Kind::environment, "this seed was never drawn"});
     if (auto s = ensure_inputs(number, it->second); !s) return s;
-    Addresses addresses(it->second.memory.begin(), it->second.memory.end());
-    if (auto s = allocate_outputs(baseline_, false, addresses, sampler_.own); !s) return s;
-    auto program = device_->load(baseline_.cubin, baseline_.plan, addresses);
+    auto program = reference_.load_baseline(it->second.memory, sampler_.own);
     if (!program) return tl::make_unexpected(program.error());
     sampler_.program = std::move(*program);
     sampler_.seed = number;
@@ -434,21 +307,20 @@ class NativeOracle {
 
   void drop_sampler() {
     sampler_.program.reset();
-    free_all(sampler_.own);
+    reference_.free_all(sampler_.own);
   }
 
   void forget(std::uint64_t number) {
     auto it = seeds_.find(number);
     if (it == seeds_.end()) return;
     drop_sampler();
-    free_all(it->second.memory);
+    reference_.free_all(it->second.memory);
     seeds_.erase(it);
   }
 
   std::unique_ptr<Device> device_;
   Task task_;
-  std::uint64_t init_seed_;
-  Reference baseline_, truth_;
+  NativeReference reference_;
   bool force_;
   bool spill_ = false;  // the inputs of one seed on the device, no more
   std::map<std::uint64_t, Seed> seeds_;
