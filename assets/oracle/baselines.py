@@ -73,8 +73,9 @@ class Sampler:
         self.reference, self.precision, self.seed, self.say = reference, precision, seed, say
         # Every sample changes written inputs again: only time counts.
         self.args = map_tensors(torch.clone, args) if reference.writes_inputs else args
-        self.names = [*ORDER[precision], "cuda_graph"] + (["torch_compile"] if with_compile else [])
         self.device = reference.device
+        self.names = [*ORDER[precision], *(["cuda_graph"] if self.device.type == "cuda" else []),
+                      *(["torch_compile"] if with_compile else [])]
         self.flush = Flush(self.device) if self.device.type == "cuda" else lambda: None
         self.ready = None, None  # name, call
 

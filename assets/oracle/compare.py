@@ -1,5 +1,6 @@
 """Compares one output leaf with its truth, in chunks, by the rule of tolerances.py."""
 import dataclasses
+import functools
 import math
 
 import torch
@@ -248,6 +249,14 @@ def find_alternatives(truth, out):
     return Alternatives(places, out[places].clone())
 
 
+@functools.lru_cache(maxsize=8)
+def _sample(count, wanted):
+    """Places in a row, ascending, the same at every call."""
+    rng = torch.Generator()
+    rng.manual_seed(1)
+    return torch.randint(count, (wanted,), generator=rng).sort().values
+
+
 def quantiles(truth, out, largest):
     """How |out - truth| is spread: of all elements, or of a sample of a large leaf. On a host row
     the sample is small, for it is gathered there."""
@@ -255,9 +264,7 @@ def quantiles(truth, out, largest):
     if count <= cheap:
         t, o, places = truth.values, out, None
     else:
-        rng = torch.Generator()
-        rng.manual_seed(1)
-        places = torch.randint(count, (cheap,), generator=rng).sort().values
+        places = _sample(count, cheap)
         if truth.alternatives is not None:  # either answer is right there
             places = places[~torch.isin(places, truth.alternatives.places.to("cpu"))]
         t, o = truth.values[places.to(truth.values.device)], out[places.to(out.device)]

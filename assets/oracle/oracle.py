@@ -48,7 +48,17 @@ def arguments():
     parser.add_argument("--force", action="store_true")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--gpu-memory", type=float)
+    parser.add_argument("--bytecode", metavar="FOLDER")
     return parser.parse_args()
+
+
+def keep_bytecode(folder):
+    """Keeps the bytecode of imported modules in `folder` where PyTorch is installed without its own and
+    cannot write it there: every start would compile a thousand modules anew, which takes seconds."""
+    import importlib.util
+    spec = importlib.util.find_spec("torch")
+    if folder and spec and spec.cached and not os.path.exists(spec.cached):
+        sys.pycache_prefix, sys.dont_write_bytecode = folder, False
 
 
 def wake_device(name):
@@ -157,6 +167,7 @@ def main():
     try:
         args = arguments()
         wake_device(args.device)
+        keep_bytecode(args.bytecode)
         session = start(args, stages)
     except BaseException as error:  # SystemExit of argparse too: the other side waits for a line
         channel.say(failure_of(error))

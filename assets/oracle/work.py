@@ -70,6 +70,11 @@ def matmul_flops(name, args, out):
 
 
 class Counter(TorchDispatchMode):
+    @classmethod
+    def _should_skip_dynamo(cls):
+        """PyTorch asks this from 2.11 on; with True the first operator would import the compiler (4 s)."""
+        return False
+
     def __init__(self):
         super().__init__()
         self.matmul_flops = 0

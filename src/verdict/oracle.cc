@@ -75,7 +75,8 @@ Result<std::vector<std::string>> command_line(const fs::path& task, const Oracle
   } else {
     KP_ASSIGN(std::string python, find_python(options.python));
     KP_ASSIGN(fs::path script, unpack_oracle());
-    argv = {python, "-u", script.string(), task.string()};
+    argv = {python,        "-u",         script.string(),
+            task.string(), "--bytecode", (cache_folder() / "bytecode").string()};
   }
   argv.insert(argv.end(),
               {"--device", options.device, "--precision", std::string(name_of(options.precision)),

@@ -261,7 +261,6 @@ class Samples(unittest.TestCase):
         self.assertEqual(len(session.sample(1, "eager", 5)), 5)
         found = session.time_baselines(1, 0.01)
         self.assertEqual([b["name"] for b in found], ["eager", "eager_tf32"])
-        self.assertIn("no baseline cuda_graph", " ".join(session.notes))  # there is no GPU here
         from oracle.failure import Failure
         with self.assertRaises(Failure):
             session.sample(1, "eagre", 1)
@@ -279,9 +278,11 @@ class Samples(unittest.TestCase):
     def test_a_compile_that_fails_is_a_note(self):
         session = session_of(RELU, compile_baseline=True)
         session.draw(1)
-        session.time_baselines(1, 0.01)
-        if not hasattr(torch, "compile"):
-            self.assertIn("no baseline torch_compile", " ".join(session.notes))
+        from unittest import mock
+        with mock.patch.object(torch, "compile", side_effect=RuntimeError("no compiler"), create=True):
+            found = session.time_baselines(1, 0.01)
+        self.assertEqual([b["name"] for b in found], ["eager", "eager_tf32"])
+        self.assertIn("no baseline torch_compile: RuntimeError: no compiler", session.notes)
 
     def test_time_limit(self):
         from oracle.baselines import _time_limit

@@ -105,6 +105,22 @@ class Protocol(unittest.TestCase):
         from oracle.oracle import sendable
         self.assertEqual(sendable({"a": [float("nan"), float("-inf"), 1.5]}), {"a": ["nan", "-inf", 1.5]})
 
+    def test_bytecode_is_kept_where_torch_has_none(self):
+        from oracle import oracle
+        from unittest import mock
+        before = sys.pycache_prefix, sys.dont_write_bytecode
+        try:
+            with mock.patch("os.path.exists", return_value=True):
+                oracle.keep_bytecode("/there")
+                self.assertEqual((sys.pycache_prefix, sys.dont_write_bytecode), before)
+            with mock.patch("os.path.exists", return_value=False):
+                oracle.keep_bytecode(None)
+                self.assertEqual(sys.pycache_prefix, before[0])
+                oracle.keep_bytecode("/there")
+                self.assertEqual((sys.pycache_prefix, sys.dont_write_bytecode), ("/there", False))
+        finally:
+            sys.pycache_prefix, sys.dont_write_bytecode = before
+
     def test_a_module_of_the_task_is_not_ours(self):
         self.assertRegex(ask("import compare\n" + HEAD + TAIL)[0]["error"]["message"], "No module named 'compare'")
 
