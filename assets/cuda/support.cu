@@ -20,21 +20,39 @@ struct Region {
   u64 bytes;
 };
 
-// sums[region] += sum over 8-byte words of mix(word ^ mix(index ^ key)): any change of any bit
-// shows, and who does not know the key cannot make up for it elsewhere.
+// A word's share of the checksum: the NH hash (Black and others, UMAC, 1999) with keys by index.
+__device__ __forceinline__ u64 share(u64 word, u64 i, u64 key) {
+  unsigned a = (unsigned)word + ((unsigned)i * 0x9e3779b1u ^ (unsigned)key);
+  unsigned b = (unsigned)(word >> 32) + ((unsigned)i * 0x85ebca77u ^ (unsigned)(key >> 32));
+  return (u64)a * b + (i >> 32);
+}
+
+// sums[region] += the shares of its 8-byte words: any change shows (but for one in 2^32), and who
+// does not know the key cannot make up for it elsewhere. Regions lie on 16 bytes.
 extern "C" __global__ void kp_checksums(const Region* regions, u64* sums, u64 key) {
   const unsigned char* p = reinterpret_cast<const unsigned char*>(regions[blockIdx.y].address);
+  const ulonglong2* pairs = reinterpret_cast<const ulonglong2*>(p);
   u64 bytes = regions[blockIdx.y].bytes;
-  u64 words = bytes / 8;
+  u64 count = bytes / 16;
+  u64 stride = (u64)gridDim.x * blockDim.x;
+  u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x;
   u64 sum = 0;
-  for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < words;
-       i += (u64)gridDim.x * blockDim.x)
-    sum += mix(reinterpret_cast<const u64*>(p)[i] ^ mix(i ^ key));
-  if (blockIdx.x == 0 && threadIdx.x == 0) {
-    u64 last = 0;
-    for (u64 b = words * 8; b < bytes; ++b) last = last << 8 | p[b];
-    sum += mix(last ^ mix(words ^ key));
+  for (; i + 3 * stride < count; i += 4 * stride) {
+    ulonglong2 v[4];
+#pragma unroll
+    for (int u = 0; u < 4; ++u) v[u] = pairs[i + u * stride];
+#pragma unroll
+    for (int u = 0; u < 4; ++u) {
+      u64 at = 2 * (i + u * stride);
+      sum += share(v[u].x, at, key) + share(v[u].y, at + 1, key);
+    }
   }
+  for (; i < count; i += stride) {
+    ulonglong2 v = pairs[i];
+    sum += share(v.x, 2 * i, key) + share(v.y, 2 * i + 1, key);
+  }
+  if (blockIdx.x == 0 && threadIdx.x < bytes % 16)
+    sum += mix(p[count * 16 + threadIdx.x] ^ mix((count * 16 + threadIdx.x) ^ key));
   for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(~0u, sum, offset);
   if (threadIdx.x % 32 == 0 && sum != 0) atomicAdd(sums + blockIdx.y, sum);
 }

@@ -16,7 +16,7 @@ struct TaskOptions {
   int device = 0;
   double compile_timeout_s = 120;
   double run_timeout_s = 10;
-  double timing_budget_s = 0.25;
+  double timing_budget_s = 0.12;
   bool energy = false;
   std::string python;
   bool force = false;

@@ -41,24 +41,39 @@ Result<Evaluator> Evaluator::start(const fs::path& task, const OracleOptions& or
                                    const EvaluateOptions& options) {
   Stopwatch watch;
   Runner runner(runner_options);
-  if (options.progress) options.progress("start runner");
-  KP_ASSIGN(DeviceInfo device, runner.device());
-  std::vector<std::pair<std::string, double>> setup = {{"start runner", watch.seconds()}};
-  if (options.progress) options.progress("start oracle");
-  watch = Stopwatch();
+  if (options.progress) options.progress("start runner and oracle");
+  std::vector<std::pair<std::string, double>> setup;
+  auto started = std::async(std::launch::async, [&] { return runner.device(); });
   OracleOptions fixed = oracle_options;
   // An oracle that is started again makes the same parameters.
   if (!fixed.init_seed) fixed.init_seed = secret_seed();
-  KP_ASSIGN(Oracle oracle, Oracle::start(task, fixed));
+  auto opened = Oracle::start(task, fixed);
   setup.emplace_back("start oracle", watch.seconds());
+  KP_ASSIGN(DeviceInfo device, started.get());
+  setup.emplace_back("wait for the runner", watch.seconds() - setup.back().second);
+  if (!opened) return tl::make_unexpected(opened.error());
+  Oracle oracle = std::move(*opened);
   for (const auto& [stage, s] : oracle.last_stages()) setup.emplace_back("  oracle " + stage, s);
   Evaluator evaluator(task, std::move(fixed), std::move(oracle), std::move(runner), options);
   evaluator.device_ = std::move(device);
   for (int i = 0; i < std::max(1, options.seeds); ++i)
     evaluator.trials_.push_back({secret_seed(), kVariants[i % 3], {}});
   evaluator.setup_ = std::move(setup);
+  auto alone = evaluator.alone();
   KP_TRY(evaluator.prepare());
   return evaluator;
+}
+
+// Two programs that measure on one GPU at once would measure each other. Where there is no lock to
+// be had (a forbidden folder, say) the measurement goes on without.
+std::optional<FileLock> Evaluator::alone() const {
+  std::error_code ec;
+  fs::path file = fs::temp_directory_path(ec) / fmt::format("kernelpro-{}.lock", device_.uuid);
+  if (auto lock = FileLock::try_acquire(file)) return std::move(*lock);
+  if (options_.progress) options_.progress("waiting for another kernelpro on this GPU");
+  auto lock = FileLock::acquire(file);
+  if (!lock) return std::nullopt;
+  return std::move(*lock);
 }
 
 Status Evaluator::draw_all() {
@@ -128,6 +143,7 @@ Result<Build> Evaluator::finish_build(const Candidate& candidate) {
 }
 
 Result<Verdict> Evaluator::evaluate(const Candidate& candidate) {
+  auto lock = alone();
   for (int attempt = 1;; ++attempt) {
     // Where there is no runner or oracle for the moment, the second try waits for it.
     if (attempt > 1) std::this_thread::sleep_for(std::chrono::duration<double>(kPause));

@@ -2,8 +2,10 @@
 // Judges the candidates of one task, one after another; the builds of those to come run meanwhile.
 #include <future>
 #include <map>
+#include <optional>
 #include <string>
 
+#include "base/files.h"
 #include "verdict/judge.h"
 
 namespace kp {
@@ -41,6 +43,7 @@ class Evaluator {
         runner_(std::move(runner)),
         options_(std::move(options)) {}
 
+  std::optional<FileLock> alone() const;
   Status prepare();
   Status draw_all();
   Status revive();

@@ -125,7 +125,7 @@ TEST(Rounds, TheSlowerWayOfLaunchingIsDropped) {
   auto samples =
       measure_rounds(policy, {constant(2, streams), constant(1, graphs), constant(5, unused)});
   ASSERT_TRUE(samples && *samples);
-  EXPECT_EQ(streams, 2 + 2);  // warm-up and two rounds
+  EXPECT_EQ(streams, 2 + 2);  // warm-up, then two rounds
   EXPECT_GE(graphs, 2 + 6);
   EXPECT_EQ(median((*samples)->best()), 1);
 }

@@ -13,6 +13,10 @@ namespace {
 // All bits set but a few: NaN as f16, bf16, f32 and f64, a small negative number as an integer.
 constexpr std::uint32_t kRandomBits = 0x000F003F;
 
+// Large allocations begin on a page of 2 MiB, in PyTorch's allocator as here: where a tensor lies
+// against the pages shows in its kernels' times.
+constexpr std::int64_t kPage = 2 << 20;
+
 std::int64_t round_up(std::int64_t bytes, std::int64_t to) {
   return (bytes + to - 1) / to * to;
 }
@@ -52,7 +56,7 @@ DeviceResult<bool> GuardedMemory::place(Kind kind, const std::vector<Piece>& pie
       if (!changed) drop();
       changed = true;
       // Freed memory stays readable in the block that it shares with others.
-      (void)device_.fill(it->second.allocation, 0, it->second.bytes + 2 * kGuard);
+      (void)device_.fill(it->second.at - kGuard, 0, it->second.bytes + 2 * kGuard);
       device_.free(it->second.allocation);
     }
     it = keep ? std::next(it) : known.erase(it);
@@ -61,22 +65,23 @@ DeviceResult<bool> GuardedMemory::place(Kind kind, const std::vector<Piece>& pie
     if (known.count(piece.name) != 0) continue;
     if (!changed) drop();
     changed = true;
-    auto pointer = device_.allocate(round_up(piece.bytes, 4) + 2 * kGuard);
+    std::int64_t lead = piece.bytes >= kPage / 2 ? kPage : kGuard;
+    auto pointer = device_.allocate(lead + round_up(piece.bytes, 4) + kGuard);
     if (!pointer) return tl::make_unexpected(pointer.error());
-    known[piece.name] = {*pointer, piece.bytes};
+    known[piece.name] = {*pointer, *pointer + static_cast<DevicePtr>(lead), piece.bytes};
   }
   return changed;
 }
 
 DevicePtr GuardedMemory::at(Kind kind, const std::string& name) const {
   auto it = pieces(kind).find(name);
-  return it == pieces(kind).end() ? 0 : it->second.allocation + kGuard;
+  return it == pieces(kind).end() ? 0 : it->second.at;
 }
 
 Addresses GuardedMemory::addresses() const {
   Addresses all;
   for (const Pool& p : pools_)
-    for (const auto& [name, memory] : p) all[name] = memory.allocation + kGuard;
+    for (const auto& [name, memory] : p) all[name] = memory.at;
   return all;
 }
 
@@ -103,11 +108,11 @@ DeviceStatus GuardedMemory::prepare() {
   guard_names_.clear();
   for (Kind kind : {Kind::input, Kind::output, Kind::buffer}) {
     for (const auto& [name, memory] : pool(kind)) {
-      Region whole{memory.allocation + kGuard, static_cast<std::uint64_t>(memory.bytes)};
+      Region whole{memory.at, static_cast<std::uint64_t>(memory.bytes)};
       if (kind == Kind::input) inputs.push_back(whole);
       if (kind != Kind::input) writable.push_back(whole);
       if (kind == Kind::output) outputs.push_back(whole);
-      guards.push_back({memory.allocation, static_cast<std::uint64_t>(kGuard)});
+      guards.push_back({memory.at - kGuard, static_cast<std::uint64_t>(kGuard)});
       guard_names_.push_back(name + " (before its start)");
       guards.push_back({whole.address + static_cast<DevicePtr>(round_up(memory.bytes, 4)), kGuard});
       guard_names_.push_back(name + " (after its end)");
@@ -186,7 +191,7 @@ DeviceStatus GuardedMemory::fill_fresh() {
   if (!checks()) {
     for (Kind kind : {Kind::output, Kind::buffer})
       for (const auto& [name, memory] : pool(kind))
-        if (auto s = device_.fill(memory.allocation + kGuard, 0xFF, memory.bytes); !s) return s;
+        if (auto s = device_.fill(memory.at, 0xFF, memory.bytes); !s) return s;
     return {};
   }
   if (!ready_) return prepare();

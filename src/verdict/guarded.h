@@ -37,8 +37,9 @@ class GuardedMemory {
   DevicePtr at(Kind kind, const std::string& name) const;
   Addresses addresses() const;  // of everything
   struct Memory {
-    DevicePtr allocation = 0;  // the piece begins kGuard bytes later
-    std::int64_t bytes = 0;    // of the piece
+    DevicePtr allocation = 0;
+    DevicePtr at = 0;        // where the piece begins, kGuard or more bytes later
+    std::int64_t bytes = 0;  // of the piece
   };
   using Pool = std::map<std::string, Memory>;
   const Pool& pieces(Kind kind) const { return pools_[static_cast<std::size_t>(kind)]; }

@@ -13,7 +13,7 @@ struct EvaluateOptions {
   int seeds = 3;
   double compile_timeout_s = 120;
   double run_timeout_s = 10;      // of one run of the candidate
-  double timing_budget_s = 0.25;  // of the candidate's samples, and of the baseline's as much again
+  double timing_budget_s = 0.12;  // of the candidate's samples, and of the baseline's as much again
   bool timing = true;
   bool energy = false;                                   // takes about four seconds a candidate
   std::function<void(std::string_view stage)> progress;  // may be empty

@@ -24,35 +24,33 @@ class Side {
     if (!on()) return true;
     KP_ASSIGN(auto first, take_(1));  // module upload, graph capture
     if (!first) return false;
-    Stopwatch watch;
-    KP_ASSIGN(auto second, take_(1));
-    cost_s_ = std::max(watch.seconds(), 1e-5);
-    return second.has_value();
+    std::vector<double> unused;
+    return take(kWarmUp, unused);
   }
 
-  void plan(const RoundPolicy& policy, double share) {
-    double affordable = policy.budget_s * share / policy.min_rounds / cost_s_;
-    count_ = static_cast<int>(std::clamp(affordable, 1.0, static_cast<double>(policy.max_a_round)));
-  }
-
-  Result<bool> round(std::vector<double>& into) {
+  Result<bool> round(const RoundPolicy& policy, double share, std::vector<double>& into) {
     if (!on()) return true;
+    double affordable = policy.budget_s * share / policy.min_rounds / cost_s_;
+    return take(
+        static_cast<int>(std::clamp(affordable, 1.0, static_cast<double>(policy.max_a_round))),
+        into);
+  }
+
+ private:
+  static constexpr int kWarmUp = 2;
+
+  Result<bool> take(int count, std::vector<double>& into) {
     Stopwatch watch;
-    KP_ASSIGN(auto samples, take_(count_));
-    spent_s_ += watch.seconds();
+    KP_ASSIGN(auto samples, take_(count));
+    cost_s_ = std::max(watch.seconds() / count, 1e-5);
     if (!samples) return false;
     into.insert(into.end(), samples->begin(), samples->end());
     return true;
   }
 
-  bool spent(double budget_s) const { return !on() || spent_s_ >= budget_s; }
-
- private:
   const TakeSamples& take_;
   bool dropped_ = false;
-  double cost_s_ = 0;
-  double spent_s_ = 0;
-  int count_ = 1;
+  double cost_s_ = 0;  // of a sample, as it was last
 };
 
 bool narrow(const RoundPolicy& policy, const RoundSamples& samples, bool with_baseline) {
@@ -100,37 +98,31 @@ Result<std::optional<RoundSamples>> measure_rounds(const RoundPolicy& policy, co
     KP_ASSIGN(bool went, side->warm_up());
     if (!went) return std::optional<RoundSamples>();
   }
-  stream.plan(policy, graph.on() ? 0.5 : 1);
-  graph.plan(policy, 0.5);
-  baseline.plan(policy, 1);
   RoundSamples samples;
+  Stopwatch watch;
   while (samples.rounds < policy.max_rounds) {
+    double share = stream.on() && graph.on() ? 0.5 : 1;
     // A/B, then B/A: a drift within a round does not favour the one that comes second.
     bool ahead = samples.rounds % 2 == 0;
     if (!ahead) {
-      KP_ASSIGN(bool went, baseline.round(samples.baseline));
+      KP_ASSIGN(bool went, baseline.round(policy, 1, samples.baseline));
       if (!went) return std::optional<RoundSamples>();
     }
     for (auto [side, into] : {std::pair{&stream, &samples.stream}, {&graph, &samples.graph}}) {
-      KP_ASSIGN(bool went, side->round(*into));
+      KP_ASSIGN(bool went, side->round(policy, share, *into));
       if (!went) return std::optional<RoundSamples>();
     }
     if (ahead) {
-      KP_ASSIGN(bool went, baseline.round(samples.baseline));
+      KP_ASSIGN(bool went, baseline.round(policy, 1, samples.baseline));
       if (!went) return std::optional<RoundSamples>();
     }
     ++samples.rounds;
-    if (samples.rounds == 2 && stream.on() && graph.on()) {
-      double ratio = median(samples.stream) / median(samples.graph);
-      if (ratio > policy.drop_above) stream.drop();
-      if (ratio < 1 / policy.drop_above) graph.drop();
-      stream.plan(policy, graph.on() ? 0.5 : 1);
-      graph.plan(policy, stream.on() ? 0.5 : 1);
-    }
+    if (samples.rounds == 2 && stream.on() && graph.on())
+      (median(samples.stream) <= median(samples.graph) ? graph : stream).drop();
     if (samples.rounds < policy.min_rounds) continue;
-    bool all_spent = stream.spent(policy.budget_s) && graph.spent(policy.budget_s) &&
-                     baseline.spent(policy.budget_s);
-    if (all_spent || narrow(policy, samples, baseline.on())) break;
+    if (watch.seconds() >= policy.budget_s * (baseline.on() ? 2 : 1) ||
+        narrow(policy, samples, baseline.on()))
+      break;
   }
   return std::optional<RoundSamples>(std::move(samples));
 }

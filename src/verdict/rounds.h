@@ -11,18 +11,18 @@
 namespace kp {
 
 struct RoundPolicy {
-  double budget_s = 0.25;  // wall clock of each side; at least `min_rounds` are done whatever it is
+  double budget_s = 0.12;  // wall clock of a side; at least `min_rounds` are done whatever it is
   int min_rounds = 4;
   int max_rounds = 25;
   int min_samples = 10;          // of each side, where the budget allows
   int max_a_round = 20;          // samples of one side
   double narrow_enough = 0.002;  // half width of the ratio's interval at which it is enough
-  double drop_above = 1.02;  // a way of launching that is so much slower is not timed any further
 };
 
 // Takes `count` samples in ms. nullopt: it broke (the taker knows how); Error: the environment did.
 using TakeSamples = std::function<Result<std::optional<std::vector<double>>>(int count)>;
 
+// Of stream and graph the slower one is not timed after two rounds.
 struct Sides {
   TakeSamples stream;
   TakeSamples graph;     // may be empty

@@ -19,10 +19,10 @@ namespace {
 constexpr int kRedoAtMost = 5;
 constexpr double kRedoAfter = 0.2;      // s, for the device to recover
 constexpr int kExtraSamples = 8;        // warm, wall, kept
-constexpr double kExtraBudget = 0.06;   // s, of each of them: slow kernels get fewer
+constexpr double kExtraBudget = 0.03;   // s, of each of them: slow kernels get fewer
 constexpr double kKeptGain = 1.10;      // fresh over kept at which it cannot be chance
 constexpr double kKeptLeastMs = 0.002;  // differences below this are the events' own
-constexpr double kManyBudget = 0.05;    // s, of calls in a row
+constexpr double kManyBudget = 0.03;    // s, of calls in a row
 constexpr double kManyCalls = 1000;
 constexpr double kEnergyTimeout = 30;  // s
 

@@ -160,8 +160,8 @@ class Worker {
     for (const auto& [name, memory] : memory_.pieces(Kind::output)) {
       auto handle = device_.share(memory.allocation);
       if (!handle) return tl::make_unexpected(handle.error());
-      answer["outputs"].push_back(
-          to_json(SharedTensor{name, *handle, GuardedMemory::kGuard, memory.bytes}));
+      answer["outputs"].push_back(to_json(SharedTensor{
+          name, *handle, static_cast<std::int64_t>(memory.at - memory.allocation), memory.bytes}));
     }
     auto changed = memory_.changed_inputs();
     if (!changed) return tl::make_unexpected(changed.error());
