@@ -102,6 +102,70 @@ __device__ __forceinline__ void scrub_local(const unsigned* pattern) {
 extern "C" __global__ void kp_scrub_local_1k(const unsigned* pattern) { scrub_local<256>(pattern); }
 extern "C" __global__ void kp_scrub_local_16k(const unsigned* pattern) { scrub_local<4096>(pattern); }
 
+__device__ __forceinline__ double wide(double v) { return v; }
+__device__ __forceinline__ double wide(float v) { return v; }
+struct Half {
+  unsigned short bits;
+};
+struct Bfloat {
+  unsigned short bits;
+};
+__device__ __forceinline__ double wide(Half v) {
+  float f;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(v.bits));
+  return f;
+}
+__device__ __forceinline__ double wide(Bfloat v) { return __uint_as_float((unsigned)v.bits << 16); }
+
+// result[0] += the sum of squares of out - truth; result[1] = the largest |out - truth|, in the order
+// of the bits of non-negative doubles: a NaN is the largest of all and stays.
+template <class T>
+__device__ __forceinline__ void compare(const double* truth, const T* out, u64 n, double* result) {
+  u64 stride = (u64)gridDim.x * blockDim.x;
+  u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x;
+  double sum = 0;
+  u64 largest = 0;
+  auto take = [&](double t, T o) {
+    double error = fabs(wide(o) - t);
+    sum += error * error;
+    u64 bits = (u64)__double_as_longlong(error);
+    if (bits > largest) largest = bits;
+  };
+  for (; i + 3 * stride < n; i += 4 * stride) {
+    double t[4];
+    T o[4];
+#pragma unroll
+    for (int u = 0; u < 4; ++u) {
+      t[u] = truth[i + u * stride];
+      o[u] = out[i + u * stride];
+    }
+#pragma unroll
+    for (int u = 0; u < 4; ++u) take(t[u], o[u]);
+  }
+  for (; i < n; i += stride) take(truth[i], out[i]);
+  for (int offset = 16; offset > 0; offset /= 2) {
+    sum += __shfl_down_sync(~0u, sum, offset);
+    u64 other = __shfl_down_sync(~0u, largest, offset);
+    if (other > largest) largest = other;
+  }
+  if (threadIdx.x % 32 == 0) {
+    atomicAdd(result, sum);
+    atomicMax(reinterpret_cast<u64*>(result + 1), largest);
+  }
+}
+extern "C" __global__ void kp_compare_f64(const double* truth, const double* out, u64 n, double* r) {
+  compare(truth, out, n, r);
+}
+extern "C" __global__ void kp_compare_f32(const double* truth, const float* out, u64 n, double* r) {
+  compare(truth, out, n, r);
+}
+extern "C" __global__ void kp_compare_f16(const double* truth, const Half* out, u64 n, double* r) {
+  compare(truth, out, n, r);
+}
+extern "C" __global__ void kp_compare_bf16(const double* truth, const Bfloat* out, u64 n, double* r) {
+  compare(truth, out, n, r);
+}
+
 extern "C" __global__ void kp_empty() {}
 
 // Fills with floats in [-1, 1).

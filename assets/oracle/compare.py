@@ -5,7 +5,7 @@ import math
 
 import torch
 
-from . import tolerances
+from . import kernels, tolerances
 from .tensors import BY_NAME
 
 CHUNK = 1 << 22  # elements: about 200 MB of temporaries in double precision
@@ -140,16 +140,20 @@ def _measure_fast(truth, out, absolute):
     """For leaves that are finite and wholly within the absolute tolerance; else None."""
     if out.element_size() == 1:
         return None
+    total, largest = kernels.compare(truth.values, out) or _measure_in_chunks(truth, out)
+    if not math.isfinite(total) or not largest <= absolute:
+        return None
+    return Measured(max_abs=largest, rel_l2=_relative(total, truth.sum_squares))
+
+
+def _measure_in_chunks(truth, out):
     total = torch.zeros((), dtype=torch.float64, device=truth.device)
     largest = torch.zeros_like(total)
     for (_, t), (_, o) in zip(truth.chunks(4 * CHUNK), pieces(out, 4 * CHUNK, truth.device)):
         error = torch.sub(t, o).abs_()
         total += torch.dot(error, error)
         largest = torch.maximum(largest, error.amax())  # NaN stays NaN
-    total, largest = torch.stack([total, largest]).tolist()
-    if not math.isfinite(total) or not largest <= absolute:
-        return None
-    return Measured(max_abs=largest, rel_l2=_relative(total, truth.sum_squares))
+    return torch.stack([total, largest]).tolist()
 
 
 def _apply_alternatives(truth, start, o, error):

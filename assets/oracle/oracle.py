@@ -145,6 +145,10 @@ def answer(session, request):
     if session.driver is None:
         from oracle.failure import ENVIRONMENT, Failure
         raise Failure(ENVIRONMENT, f"{op}: the oracle runs without a GPU and can only describe", "")
+    if op == "support":
+        from oracle import kernels
+        kernels.load(session.driver, request["cubin"])
+        return {}
     if op == "draw":
         seed = int(request["seed"])
         tensors = session.draw(seed, request.get("variant", "own"), bool(request.get("spill", False)))

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "verdict/support.h"
 
 namespace kp {
 
@@ -99,6 +100,8 @@ Status Evaluator::draw_all() {
 }
 
 Status Evaluator::prepare() {
+  KP_ASSIGN(fs::path support, build_support(device_.arch()));
+  KP_TRY(oracle_.use_support(support));
   KP_TRY(draw_all());
   Stopwatch watch;
   KP_TRY(oracle_.check_fitness());
@@ -115,6 +118,8 @@ Status Evaluator::prepare() {
 Status Evaluator::revive() {
   if (oracle_.alive()) return {};
   KP_ASSIGN(oracle_, Oracle::start(task_path_, oracle_options_));
+  KP_ASSIGN(fs::path support, build_support(device_.arch()));
+  KP_TRY(oracle_.use_support(support));
   KP_TRY(draw_all());
   return oracle_.check_fitness();
 }

@@ -230,6 +230,11 @@ Status Oracle::check_fitness() {
   return {};
 }
 
+Status Oracle::use_support(const fs::path& cubin) {
+  KP_TRY(ask({{"op", "support"}, {"cubin", cubin.string()}}));
+  return {};
+}
+
 Status Oracle::forget(std::uint64_t seed) {
   KP_TRY(ask({{"op", "forget"}, {"seed", seed}}));
   return {};

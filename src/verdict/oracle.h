@@ -76,6 +76,8 @@ class Oracle {
   // Whether the draws so far tell a right output from zeros, ones, the mean, the first input and
   // the answer to other inputs. An error of kind "unfit" when not (a note with force).
   Status check_fitness();
+  // Gives it the engine's own kernels (support.h), which compare faster.
+  Status use_support(const fs::path& cubin);
   Status forget(std::uint64_t seed);
   // Outputs as the runner exports them, by the task's output names.
   Result<Comparison> compare(std::uint64_t seed, const std::vector<SharedTensor>& outputs);

@@ -180,6 +180,7 @@ class Worker {
     Sample sample = kind == "warm" ? Sample::warm : kind == "wall" ? Sample::wall : Sample::cold;
     std::int64_t count = int_or(request, "count", 1);
     Json samples = Json::array();
+    Json events = Json::array();
     int others = 0;
     std::vector<std::string> broken;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -188,6 +189,7 @@ class Worker {
       auto ms = program_->time_once(mode, sample);
       if (!ms) return tl::make_unexpected(ms.error());
       samples.push_back(*ms);
+      events.push_back(program_->event_ms());
       auto after = memory_.look();
       if (!after) return tl::make_unexpected(after.error());
       if (after->output_sums != sums_) ++others;
@@ -195,6 +197,7 @@ class Worker {
     }
     Json answer = ok_answer();
     answer["samples_ms"] = std::move(samples);
+    answer["events_ms"] = std::move(events);
     answer["others"] = others;
     if (nvml_) answer["telemetry"] = to_json(nvml_->look());
     return with_outputs(std::move(answer), broken);
