@@ -98,7 +98,9 @@ def judge_draws(trivial, variants, independent):
     reasons, notes = [], []
     for name, words in ANSWERS.items():
         where = [variant for answers, variant in zip(trivial, variants) if name in answers]
-        if where and len(where) == len(trivial):
+        if where and len(trivial) == 1 and name == "the first input":
+            notes.append(f"{words} passes the only draw; more --seeds would tell it from the right answer")
+        elif where and len(where) == len(trivial):
             reasons.append(f"{words} passes")
         elif where:
             notes.append(f"{words} passes where the inputs are {', '.join(where)}; the other draws tell it "

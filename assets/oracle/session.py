@@ -11,7 +11,7 @@ from .failure import Failure
 from .ipc import Allocation, Driver, HostAllocation, Opened
 from .memory import Memory
 from .reference import INPUT_SEED, Reference
-from .tensors import map_tensors, span, storage_bytes, storage_elements
+from .tensors import BY_NAME, map_tensors, span, storage_bytes, storage_elements
 from .truth import Truths
 
 ALIGNMENT = 256  # bytes, of every shared tensor
@@ -63,7 +63,9 @@ class Session:
         if spill:
             self._spill()
         if seed not in self.seeds:
-            self.seeds[seed] = self._drawn_as_borne(seed, variant)
+            floating = any(BY_NAME[s["dtype"]].is_floating_point or BY_NAME[s["dtype"]].is_complex
+                           for s in self.specs("input"))
+            self.seeds[seed] = self._drawn_as_borne(seed, variant if floating else "own")
         else:
             self._ensure_inputs(seed)
         self._empty_cache()
@@ -268,7 +270,8 @@ class Session:
             return
         if not self.force:
             raise Failure(failure.UNFIT, f"{self.reference.path}: unfit as a task: {'; '.join(reasons)}",
-                          "change the sizes, inputs or tolerance so that only right outputs pass, or use --force")
+                          "change the sizes, inputs or tolerance so that only right outputs pass, draw more --seeds, or "
+                          "use --force")
         self._say_once(f"unfit as a task, used by force: {'; '.join(reasons)}")
 
     def _say_once(self, note):

@@ -29,6 +29,11 @@ void add_task_options(CLI::App& command, TaskOptions& o, const char* positional)
       "joules a call too, by the device's own counter; takes some seconds a candidate");
   command.add_option("--python", o.python, "python3 that has PyTorch (default: found)");
   command.add_flag("--force", o.force, "take a task that is judged unfit; the result says so");
+  command.add_flag("--torch-compile", o.torch_compile, "time torch.compile as a baseline too");
+  command
+      .add_option("--gpu-memory", o.gpu_memory_gib,
+                  "GiB that the oracle may take of the GPU (default: all that is free)")
+      ->check(CLI::PositiveNumber);
   command.add_flag("-q,--quiet", o.quiet, "no progress lines");
 }
 
@@ -49,6 +54,8 @@ Result<Evaluator> start_evaluator(const TaskOptions& o, const fs::path& log_fold
   oracle.python = o.python;
   oracle.device = fmt::format("cuda:{}", o.device);
   oracle.force = o.force;
+  oracle.compile_baseline = o.torch_compile;
+  oracle.gpu_memory_gib = o.gpu_memory_gib;
   if (!o.precision.empty()) {
     KP_ASSIGN(oracle.precision, parse_precision(o.precision));
   }

@@ -21,6 +21,8 @@ struct TaskOptions {
   std::string python;
   bool force = false;
   bool quiet = false;
+  bool torch_compile = false;
+  std::optional<double> gpu_memory_gib;  // of the oracle
 };
 
 // `positional` is what the task is called on the command line.

@@ -56,6 +56,9 @@ TEST(Fitness, JudgedOverAllDraws) {
   ASSERT_EQ(unfit.reasons.size(), 1u);
   EXPECT_NE(unfit.reasons[0].find("first input"), std::string::npos);
   EXPECT_TRUE(judge_fitness({}, {}, false).reasons.empty());
+  // A single draw, as for profiling, cannot tell; a constant is refused all the same.
+  EXPECT_TRUE(judge_fitness({{"the first input"}}, {"own"}, false).reasons.empty());
+  EXPECT_FALSE(judge_fitness({{"zeros"}}, {"own"}, false).reasons.empty());
 }
 
 TEST(Fitness, OutputsThatDoNotDependOnTheInputs) {

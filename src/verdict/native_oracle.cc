@@ -130,6 +130,10 @@ class NativeOracle {
 
   // The seed as a variant, or as the task has it where the reference does not bear the variant.
   DeviceResult<Seed> make_borne(std::uint64_t number, Variant variant, Json& stages, Json& notes) {
+    bool floating = std::any_of(task_.tensors.begin(), task_.tensors.end(), [](const auto& t) {
+      return t.role == Role::input && is_floating(t.dtype);
+    });
+    if (!floating) variant = Variant::own;
     auto seed = make_seed(number, variant, stages);
     if (!seed || variant == Variant::own) return seed;
     auto known = std::find_if(seeds_.begin(), seeds_.end(), [](const auto& entry) {
@@ -209,9 +213,10 @@ class NativeOracle {
     if (!found.reasons.empty()) {
       std::string text = join(found.reasons, "; ");
       if (!force_)
-        return error_answer("unfit", Error{task_.path + ": unfit as a task: " + text,
-                                           "change the sizes, values or tolerance so that only "
-                                           "right outputs pass, or use --force"});
+        return error_answer("unfit",
+                            Error{task_.path + ": unfit as a task: " + text,
+                                  "change the sizes, values or tolerance so that only "
+                                  "right outputs pass, draw more --seeds, or use --force"});
       found.notes.push_back("unfit as a task, used by force: " + text);
     }
     Json answer = ok_answer();

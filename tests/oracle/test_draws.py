@@ -62,6 +62,11 @@ class Variants(unittest.TestCase):
             factors.add(float(row[0]))
         self.assertEqual(factors, {0.25, 4.0})
 
+    def test_integers_have_no_variants(self):
+        session = session_of(task("return x * 2", "torch.randint(9, (64,))"))
+        session.draw(5, "signed")
+        self.assertEqual((session.drawn(5).variant, session.notes), ("own", []))
+
     def test_the_same_seed_gives_the_same_draw(self):
         session = session_of(RELU)
         session.draw(5, "signed")
@@ -116,7 +121,10 @@ class Fitness(unittest.TestCase):
         self.assertIn("the first input", self.unfit(session))
         session = session_of(RELU)
         session.draw(1)
-        self.assertIn("the first input", self.unfit(session))  # its own numbers alone do not tell
+        session.fitness()  # one draw, as for profiling: it is told, not refused
+        self.assertIn("the first input, returned as it is, passes the only draw", session.notes[-1])
+        session.draw(2)
+        self.assertIn("the first input", self.unfit(session))
 
     def test_zeros_pass_where_negative(self):
         session = session_of(task("return torch.relu(-x)", "torch.rand(64)"))
