@@ -65,38 +65,6 @@ void for_range(const TensorSpec& spec, std::size_t from, std::size_t to, const V
   }
 }
 
-struct TruthSize {
-  double squares = 0;  // of the finite values
-  double largest = 0;
-  double count = 0;
-  double scale() const {
-    if (squares > 0) return std::sqrt(squares / count);
-    return largest > 0 ? largest : 1;
-  }
-};
-
-TruthSize size_of_truth(const TensorSpec& spec, std::span<const double> truth) {
-  std::array<TruthSize, kParallelParts> parts;
-  parallel(static_cast<std::size_t>(spec.elements()),
-           [&](std::size_t part, std::size_t from, std::size_t to) {
-             TruthSize size;
-             for_range(spec, from, to, [&](std::size_t place, std::size_t) {
-               double t = truth[place];
-               if (!std::isfinite(t)) return;
-               size.squares += t * t;
-               size.largest = std::max(size.largest, std::abs(t));
-             });
-             parts[part] = size;
-           });
-  TruthSize whole;
-  whole.count = static_cast<double>(spec.elements());
-  for (const TruthSize& part : parts) {
-    whole.squares += part.squares;
-    whole.largest = std::max(whole.largest, part.largest);
-  }
-  return whole;
-}
-
 double relative(double error_squares, double truth_squares) {
   if (truth_squares > 0) return std::sqrt(error_squares / truth_squares);
   return error_squares > 0 ? kInf : 0;
@@ -241,6 +209,51 @@ double error_floor_of(DType type) {
   if (type == DType::f64 || type == DType::c128) return 1e-12;
   if (type == DType::f32 || type == DType::c64) return 4 * 0x1p-23;
   return epsilon_of(type);
+}
+
+double TruthSize::scale() const {
+  if (squares > 0) return std::sqrt(squares / count);
+  return largest > 0 ? largest : 1;
+}
+
+TruthSize size_of_truth(const TensorSpec& spec, std::span<const double> truth) {
+  std::array<TruthSize, kParallelParts> parts;
+  parallel(static_cast<std::size_t>(spec.elements()),
+           [&](std::size_t part, std::size_t from, std::size_t to) {
+             TruthSize size;
+             for_range(spec, from, to, [&](std::size_t place, std::size_t) {
+               double t = truth[place];
+               if (!std::isfinite(t)) return;
+               size.squares += t * t;
+               size.largest = std::max(size.largest, std::abs(t));
+             });
+             parts[part] = size;
+           });
+  TruthSize whole;
+  whole.count = static_cast<double>(spec.elements());
+  for (const TruthSize& part : parts) {
+    whole.squares += part.squares;
+    whole.largest = std::max(whole.largest, part.largest);
+  }
+  return whole;
+}
+
+std::optional<LeafError> leaf_from_sums(const TensorSpec& spec, const TruthSize& size,
+                                        double error_squares, double max_abs, double eager_max_abs,
+                                        double eager_rel_l2, Precision precision,
+                                        const std::optional<Tolerance>& user,
+                                        const ComparisonRule& rule) {
+  Tolerance tolerance = tolerance_for(spec, size.scale(), eager_max_abs, precision, user, rule);
+  if (!std::isfinite(error_squares) || !(max_abs <= tolerance.atol)) return std::nullopt;
+  LeafError leaf;
+  leaf.tensor = spec.name;
+  leaf.eager_max_abs = eager_max_abs;
+  leaf.eager_rel_l2 = eager_rel_l2;
+  leaf.max_abs = max_abs;
+  leaf.rel_l2 = relative(error_squares, size.squares);
+  if (!user) leaf.reason = beyond_eager(spec, leaf, size.largest, rule);
+  leaf.ok = leaf.reason.empty();
+  return leaf;
 }
 
 LeafError compare_leaf(const TensorSpec& spec, std::span<const double> truth,

@@ -31,6 +31,24 @@ LeafError compare_leaf(const TensorSpec& spec, std::span<const double> truth,
                        Precision precision, const std::optional<Tolerance>& user,
                        const ComparisonRule& rule = {});
 
+// What a comparison needs to know of a truth besides its values; made once.
+struct TruthSize {
+  double squares = 0;  // sum over the finite values
+  double largest = 0;  // |truth|, finite
+  double count = 0;    // elements
+  double scale() const;
+};
+TruthSize size_of_truth(const TensorSpec& spec, std::span<const double> truth);
+
+// The same verdict from sums that were made elsewhere (on the device), for the leaf whose elements
+// are all finite and within the absolute tolerance; nullopt for any other, which compare_leaf must
+// look at. A NaN in `max_abs` means an element that is not finite.
+std::optional<LeafError> leaf_from_sums(const TensorSpec& spec, const TruthSize& size,
+                                        double error_squares, double max_abs, double eager_max_abs,
+                                        double eager_rel_l2, Precision precision,
+                                        const std::optional<Tolerance>& user,
+                                        const ComparisonRule& rule = {});
+
 // The unit in the last place at 1; 0 for exact types.
 double epsilon_of(DType type);
 // Relative error that always passes rule 2.

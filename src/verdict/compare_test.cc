@@ -109,5 +109,32 @@ TEST(CompareLeaf, QuantilesOfALargeLeafAreThoseOfASample) {
   EXPECT_EQ(read.quantiles->p90, leaf.quantiles->p90);
 }
 
+// What is summed on the device must be judged as the same leaf on the host.
+TEST(CompareLeaf, SumsGiveTheSameLeaf) {
+  TensorSpec spec;
+  spec.name = "out";
+  spec.shape = {4};
+  spec.strides = {1};
+  std::vector<double> truth = {1, -2, 3, 4};
+  TruthSize size = size_of_truth(spec, truth);
+  for (double off : {0.0, 1e-6, 1e-4}) {
+    std::vector<double> out = truth;
+    out[2] += off;
+    double error = out[2] - truth[2];
+    LeafError host = compare_leaf(spec, truth, out, 1e-7, 1e-8, Precision::strict, std::nullopt);
+    auto sums = leaf_from_sums(spec, size, error * error, error, 1e-7, 1e-8, Precision::strict,
+                               std::nullopt);
+    ASSERT_TRUE(sums) << off;
+    EXPECT_EQ(sums->ok, host.ok) << off;
+    EXPECT_EQ(sums->reason, host.reason) << off;
+    EXPECT_DOUBLE_EQ(sums->rel_l2, host.rel_l2);
+    EXPECT_DOUBLE_EQ(sums->max_abs, host.max_abs);
+  }
+  // Beyond the tolerance, or not finite: the host must look.
+  EXPECT_FALSE(leaf_from_sums(spec, size, 1, 1, 1e-7, 1e-8, Precision::strict, std::nullopt));
+  double nan = std::nan("");
+  EXPECT_FALSE(leaf_from_sums(spec, size, nan, nan, 1e-7, 1e-8, Precision::strict, std::nullopt));
+}
+
 }  // namespace
 }  // namespace kp

@@ -6,9 +6,11 @@
 #include <cmath>
 
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "task/native.h"
 #include "verdict/compare.h"
+#include "verdict/device_compare.h"
 #include "verdict/fitness.h"
 #include "verdict/native_reference.h"
 #include "verdict/oracle.h"
@@ -26,7 +28,9 @@ struct Seed {
   Variant variant = Variant::own;  // as drawn
   NativeReference::Memory memory;  // inputs and parameters; empty: not on the device
   DrawnValues values;
-  std::vector<std::string> trivial;  // answers that ask for no work and pass
+  std::map<std::string, TruthSize> sizes;  // of the truths, by output; made when first needed
+  NativeReference::Memory truth_memory;    // doubles of those that were compared on the device
+  std::vector<std::string> trivial;        // answers that ask for no work and pass
 };
 
 // The baseline, ready to be sampled on one seed's inputs.
@@ -52,6 +56,8 @@ class NativeOracle {
     DeviceResult<Json> answer = ok_answer();
     if (op == "draw") {
       answer = draw(seed, request);
+    } else if (op == "support") {
+      answer = support(request);
     } else if (op == "fitness") {
       return fitness();
     } else if (op == "compare") {
@@ -195,7 +201,10 @@ class NativeOracle {
 
   void drop_inputs() {
     drop_sampler();
-    for (auto& [number, seed] : seeds_) reference_.free_all(seed.memory);
+    for (auto& [number, seed] : seeds_) {
+      reference_.free_all(seed.memory);
+      reference_.free_all(seed.truth_memory);
+    }
   }
 
   Json fitness() {
@@ -224,12 +233,53 @@ class NativeOracle {
     return answer;
   }
 
+  DeviceResult<Json> support(const Json& request) {
+    auto cubin = read_file(string_or(request, "cubin", ""));
+    if (!cubin)
+      return tl::make_unexpected(
+          DeviceFault{DeviceFault::Kind::environment, cubin.error().message});
+    support_ = std::move(*cubin);
+    return ok_answer();
+  }
+
+  DeviceResult<LeafError> compare_at(Seed& seed, const TensorSpec& t, DevicePtr out) {
+    if (auto leaf = compare_on_device(seed, t, out)) return *leaf;
+    auto values = reference_.download(out, t, t.dtype);
+    if (!values) return tl::make_unexpected(values.error());
+    const LeafError& eager = seed.values.eager.at(t.name);
+    return compare_leaf(t, seed.values.truth.at(t.name), *values, eager.max_abs, eager.rel_l2,
+                        task_.precision, task_.tolerance);
+  }
+
+  // nullopt for whatever needs a look on the host: wrong elements, other types, too little memory.
+  std::optional<LeafError> compare_on_device(Seed& seed, const TensorSpec& t, DevicePtr out) {
+    if (support_.empty() || spill_ || !t.contiguous() || !sums_on_device(t.dtype) ||
+        t.elements() == 0)
+      return std::nullopt;
+    const Values& truth = seed.values.truth.at(t.name);
+    DevicePtr& there = seed.truth_memory[t.name];
+    if (there == 0) {
+      auto bytes = static_cast<std::int64_t>(truth.size() * sizeof(double));
+      auto pointer = device_->allocate(bytes);
+      if (!pointer) return std::nullopt;
+      there = *pointer;
+      if (!device_->upload(there, truth.data(), bytes)) return std::nullopt;
+      seed.sizes[t.name] = size_of_truth(t, truth);
+    }
+    auto sums = sum_errors(*device_, support_, t.dtype, there, out,
+                           static_cast<std::uint64_t>(t.elements()));
+    if (!sums) return std::nullopt;
+    const LeafError& eager = seed.values.eager.at(t.name);
+    return leaf_from_sums(t, seed.sizes[t.name], sums->squares, sums->max_abs, eager.max_abs,
+                          eager.rel_l2, task_.precision, task_.tolerance);
+  }
+
   DeviceResult<Json> compare(std::uint64_t number, const Json& request) {
     auto it = seeds_.find(number);
     if (it == seeds_.end())
       return tl::make_unexpected(
           DeviceFault{DeviceFault::Kind::environment, "compare: this seed was never drawn"});
-    const Seed& seed = it->second;
+    Seed& seed = it->second;
     Json answer = ok_answer();
     answer["leaves"] = Json::array();
     bool pass = true;
@@ -242,13 +292,10 @@ class NativeOracle {
             DeviceFault{DeviceFault::Kind::environment, "compare: unknown output"});
       auto pointer = device_->open_shared(shared->handle);
       if (!pointer) return tl::make_unexpected(pointer.error());
-      auto values =
-          reference_.download(*pointer + static_cast<DevicePtr>(shared->offset), *t, t->dtype);
+      auto compared = compare_at(seed, *t, *pointer + static_cast<DevicePtr>(shared->offset));
       device_->close_shared(*pointer);
-      if (!values) return tl::make_unexpected(values.error());
-      const LeafError& eager = seed.values.eager.at(t->name);
-      LeafError leaf = compare_leaf(*t, seed.values.truth.at(t->name), *values, eager.max_abs,
-                                    eager.rel_l2, task_.precision, task_.tolerance);
+      if (!compared) return tl::make_unexpected(compared.error());
+      const LeafError& leaf = *compared;
       pass = pass && leaf.ok;
       all_exact = all_exact && !is_floating(t->dtype);
       answer["leaves"].push_back(to_json(leaf));
@@ -320,6 +367,7 @@ class NativeOracle {
     if (it == seeds_.end()) return;
     drop_sampler();
     reference_.free_all(it->second.memory);
+    reference_.free_all(it->second.truth_memory);
     seeds_.erase(it);
   }
 
@@ -327,7 +375,8 @@ class NativeOracle {
   Task task_;
   NativeReference reference_;
   bool force_;
-  bool spill_ = false;  // the inputs of one seed on the device, no more
+  std::string support_;  // the engine's own kernels
+  bool spill_ = false;   // the inputs of one seed on the device, no more
   std::map<std::uint64_t, Seed> seeds_;
   Sampler sampler_;
 };
