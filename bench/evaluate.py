@@ -3,11 +3,12 @@
 
     python3 bench/evaluate.py --binary build/release/src/kernelpro --kernelbench .../KernelBench
 
-Every candidate is a source of its own and is compiled anew (an empty cache). One process a task, as
+Every candidate is a source of its own and is compiled anew. One process a task, as
 `kernelpro evaluate TASK CANDIDATE...`; its start (oracle, runner, truth of the seeds, baselines) is
 reported on its own.
 """
 import argparse
+import concurrent.futures
 import ctypes
 import json
 import os
@@ -80,7 +81,7 @@ def run_task(options, task, number, folder, watch):
     start = time.time()
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=options.task_timeout,
-                              env={**os.environ, "KERNELPRO_CACHE": str(folder / "cache")})
+                              env={**os.environ, "KERNELPRO_CACHE": options.cache})
     except subprocess.TimeoutExpired:
         return {"task": task.stem, "error": f"no end within {options.task_timeout} s"}
     wall = time.time() - start
@@ -105,6 +106,8 @@ def main():
     parser.add_argument("--kernelbench", required=True, help="the folder that holds level1/")
     parser.add_argument("--candidates", type=int, default=5, help="of each task (default 5)")
     parser.add_argument("--tasks", default="", help="numbers of level1, with commas (default: 20 tasks)")
+    parser.add_argument("--parallel", type=int, default=2,
+                        help="processes at once: one starts while another judges; they take turns on the GPU (default 2)")
     parser.add_argument("--task-timeout", type=float, default=120)
     parser.add_argument("--time-limit", type=float, default=1e9, help="begin no task after so many seconds")
     parser.add_argument("--extra", default="", help="more options of `kernelpro evaluate`, in one string")
@@ -114,28 +117,33 @@ def main():
     options.binary = os.path.abspath(options.binary)
     numbers = [int(n) for n in options.tasks.split(",") if n] or bench.TASKS
     watch = MemoryWatch(options.device)
+    cache = tempfile.TemporaryDirectory(prefix="kernelpro-bench-cache-")
+    options.cache = cache.name
     begin, tasks = time.time(), []
-    for number in numbers:
+
+    def one(number):
         if time.time() - begin > options.time_limit:
-            print(f"time limit: level1/{number} and on were not run", flush=True)
-            break
+            return {"task": f"level1/{number}", "error": "not run: time limit"}
         with tempfile.TemporaryDirectory(prefix="kernelpro-bench-") as folder:
-            row = run_task(options, find_task(options.kernelbench, number), number, pathlib.Path(folder), watch)
-        tasks.append(row)
-        if "error" in row:
-            print(f"{row['task']}: {row['error']}", flush=True)
-            continue
-        bad = [f"{c['name']}: {c['outcome']}: {c['reason']}" for c in row["candidates"] if c["outcome"] != "correct"]
-        seconds = [c["seconds"] for c in row["candidates"]]
-        print(f"{row['task']}: {len(seconds)} judged, first {seconds[0]:.2f} s, median {statistics.median(seconds):.2f} s, "
-              f"set-up {row['setup']:.1f} s, {row['memory_gib']:.1f} GiB" + "".join(f"\n  {b}" for b in bad), flush=True)
+            return run_task(options, find_task(options.kernelbench, number), number, pathlib.Path(folder), watch)
+
+    with concurrent.futures.ThreadPoolExecutor(options.parallel) as pool:
+        for row in pool.map(one, numbers):
+            tasks.append(row)
+            if "error" in row:
+                print(f"{row['task']}: {row['error']}", flush=True)
+                continue
+            bad = [f"{c['name']}: {c['outcome']}: {c['reason']}" for c in row["candidates"] if c["outcome"] != "correct"]
+            seconds = [c["seconds"] for c in row["candidates"]]
+            print(f"{row['task']}: {len(seconds)} judged, first {seconds[0]:.2f} s, median {statistics.median(seconds):.2f} s, "
+                  f"set-up {row['setup']:.1f} s, {row['memory_gib']:.1f} GiB" + "".join(f"\n  {b}" for b in bad), flush=True)
+    whole = time.time() - begin
 
     good = [t for t in tasks if "error" not in t]
     all_of_them = [c for t in good for c in t["candidates"]]
     if not all_of_them:
         sys.exit("nothing was judged")
-    judging = sum(t["wall"] - t["setup"] for t in good)
-    whole = sum(t["wall"] for t in good)
+    judging = sum(c["seconds"] for c in all_of_them)
     lines = ["| stage | median s | mean s | share |", "|---|---|---|---|"]
     stages = {}
     for candidate in all_of_them:
@@ -148,8 +156,8 @@ def main():
     correct = sum(c["outcome"] == "correct" for c in all_of_them)
     n = len(all_of_them)
     lines += ["", f"{n} candidates of {len(good)} tasks, {correct} correct, {len(tasks) - len(good)} tasks failed",
-              f"{60 * n / judging:.1f} candidates a minute without the start of each task's process ({judging:.1f} s), "
-              f"{60 * n / whole:.1f} with it ({whole:.1f} s)",
+              f"{60 * n / judging:.1f} candidates a minute while judging ({judging:.1f} s, waits for the GPU included), "
+              f"{60 * n / whole:.1f} with the start of every task, {options.parallel} processes at once ({whole:.1f} s)",
               f"seconds a candidate: median {statistics.median(c['seconds'] for c in all_of_them):.3f}, "
               f"mean {statistics.mean(c['seconds'] for c in all_of_them):.3f}, "
               f"most {max(c['seconds'] for c in all_of_them):.3f}",

@@ -49,6 +49,7 @@ def arguments():
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--gpu-memory", type=float)
     parser.add_argument("--bytecode", metavar="FOLDER")
+    parser.add_argument("--gate", action="store_true", help="ask before the task is loaded onto the GPU")
     return parser.parse_args()
 
 
@@ -116,7 +117,7 @@ def open_device(name):
     return device
 
 
-def start(args, stages):
+def start(args, stages, channel):
     from oracle.failure import ENVIRONMENT, Failure
     try:
         import torch  # noqa: F401
@@ -130,6 +131,11 @@ def start(args, stages):
         tolerance = (args.atol or 0.0, args.rtol or 0.0)
     device = open_device(args.device)
     stages.end("import")
+    if args.gate:
+        channel.say({"ok": True, "imported": True})
+        if not channel.requests.readline():
+            raise Failure(ENVIRONMENT, "the engine ended before the task was loaded", "")
+        stages.end("wait")
     reference = Reference(args.task, device, args.init_seed)
     stages.end("load")
     session = Session(reference, args.precision, tolerance, args.force, args.compile, args.gpu_memory)
@@ -172,7 +178,7 @@ def main():
         args = arguments()
         wake_device(args.device)
         keep_bytecode(args.bytecode)
-        session = start(args, stages)
+        session = start(args, stages, channel)
     except BaseException as error:  # SystemExit of argparse too: the other side waits for a line
         channel.say(failure_of(error))
         return 1

@@ -106,6 +106,7 @@ Result<int> run_evaluate(const EvaluateCommand& command) {
 
 void add_evaluate_command(CLI::App& app, int& exit_code) {
   auto command = std::make_shared<EvaluateCommand>();
+  command->task.keep_gpu = true;
   CLI::App* sub = app.add_subcommand("evaluate", "Judge candidates: right, how accurate, how fast");
   add_task_options(*sub, command->task);
   sub->add_option("CANDIDATE", command->candidates, ".cu files with their plans")->required();

@@ -35,6 +35,18 @@ Result<Build> build_anywhere(const Candidate& candidate, BuildOptions options) {
   return second;
 }
 
+// Two programs that measure on one GPU at once would measure each other. Where there is no lock to
+// be had (a forbidden folder, say) the measurement goes on without.
+std::unique_ptr<FileLock> take_gpu(const std::string& uuid,
+                                   const std::function<void(std::string_view)>& progress) {
+  std::error_code ec;
+  fs::path file = fs::temp_directory_path(ec) / fmt::format("kernelpro-{}.lock", uuid);
+  if (auto lock = FileLock::try_acquire(file)) return std::make_unique<FileLock>(std::move(*lock));
+  if (progress) progress("waiting for another kernelpro on this GPU");
+  auto lock = FileLock::acquire(file);
+  return lock ? std::make_unique<FileLock>(std::move(*lock)) : nullptr;
+}
+
 }  // namespace
 
 Result<Evaluator> Evaluator::start(const fs::path& task, const OracleOptions& oracle_options,
@@ -46,35 +58,31 @@ Result<Evaluator> Evaluator::start(const fs::path& task, const OracleOptions& or
   std::vector<std::pair<std::string, double>> setup;
   auto started = std::async(std::launch::async, [&] { return runner.device(); });
   OracleOptions fixed = oracle_options;
+  // What needs the GPU waits for its turn; importing PyTorch does not.
+  std::optional<Result<DeviceInfo>> device;
+  std::unique_ptr<FileLock> alone;
+  fixed.before_device = [&] {
+    device = started.get();
+    if (*device) alone = take_gpu((*device)->uuid, options.progress);
+  };
   // An oracle that is started again makes the same parameters.
   if (!fixed.init_seed) fixed.init_seed = secret_seed();
   auto opened = Oracle::start(task, fixed);
   setup.emplace_back("start oracle", watch.seconds());
-  KP_ASSIGN(DeviceInfo device, started.get());
-  setup.emplace_back("wait for the runner", watch.seconds() - setup.back().second);
+  if (!device) device = started.get();
+  if (!*device) return tl::make_unexpected(device->error());
   if (!opened) return tl::make_unexpected(opened.error());
+  fixed.before_device = {};
   Oracle oracle = std::move(*opened);
   for (const auto& [stage, s] : oracle.last_stages()) setup.emplace_back("  oracle " + stage, s);
   Evaluator evaluator(task, std::move(fixed), std::move(oracle), std::move(runner), options);
-  evaluator.device_ = std::move(device);
+  evaluator.device_ = std::move(**device);
   for (int i = 0; i < std::max(1, options.seeds); ++i)
     evaluator.trials_.push_back({secret_seed(), kVariants[i % 3], {}});
   evaluator.setup_ = std::move(setup);
-  auto alone = evaluator.alone();
   KP_TRY(evaluator.prepare());
+  if (options.keep_gpu) evaluator.held_ = std::move(alone);
   return evaluator;
-}
-
-// Two programs that measure on one GPU at once would measure each other. Where there is no lock to
-// be had (a forbidden folder, say) the measurement goes on without.
-std::optional<FileLock> Evaluator::alone() const {
-  std::error_code ec;
-  fs::path file = fs::temp_directory_path(ec) / fmt::format("kernelpro-{}.lock", device_.uuid);
-  if (auto lock = FileLock::try_acquire(file)) return std::move(*lock);
-  if (options_.progress) options_.progress("waiting for another kernelpro on this GPU");
-  auto lock = FileLock::acquire(file);
-  if (!lock) return std::nullopt;
-  return std::move(*lock);
 }
 
 Status Evaluator::draw_all() {
@@ -148,7 +156,8 @@ Result<Build> Evaluator::finish_build(const Candidate& candidate) {
 }
 
 Result<Verdict> Evaluator::evaluate(const Candidate& candidate) {
-  auto lock = alone();
+  std::unique_ptr<FileLock> lock;
+  if (!held_) lock = take_gpu(device_.uuid, options_.progress);
   for (int attempt = 1;; ++attempt) {
     // Where there is no runner or oracle for the moment, the second try waits for it.
     if (attempt > 1) std::this_thread::sleep_for(std::chrono::duration<double>(kPause));

@@ -2,6 +2,7 @@
 // Judges the candidates of one task, one after another; the builds of those to come run meanwhile.
 #include <future>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -43,13 +44,13 @@ class Evaluator {
         runner_(std::move(runner)),
         options_(std::move(options)) {}
 
-  std::optional<FileLock> alone() const;
   Status prepare();
   Status draw_all();
   Status revive();
   Result<Build> finish_build(const Candidate& candidate);
   BuildOptions build_options() const;
 
+  std::unique_ptr<FileLock> held_;  // of the GPU, to the end; first, for the processes go before it
   fs::path task_path_;
   OracleOptions oracle_options_;
   Oracle oracle_;

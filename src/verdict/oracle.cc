@@ -207,10 +207,19 @@ Result<Oracle> Oracle::start(const fs::path& task, const OracleOptions& options)
   }
   ProcessOptions process;
   KP_ASSIGN(process.argv, command_line(task, options));
+  // A native oracle is there at once; PyTorch's takes seconds before it needs the GPU.
+  bool gate = options.before_device && task.extension() == ".py";
+  if (gate) process.argv.push_back("--gate");
+  if (options.before_device && !gate) options.before_device();
   process.stderr_path = oracle.log_path_;
   process.unset_env = {"*_API_KEY"};
   KP_ASSIGN(LineProcess started, LineProcess::start(process));
   oracle.process_ = std::make_unique<LineProcess>(std::move(started));
+  if (gate) {
+    KP_TRY(oracle.read_answer("its start", options.timeout_s));
+    options.before_device();
+    KP_TRY(oracle.process_->write_line("{}"));
+  }
   KP_ASSIGN(Json ready, oracle.read_answer("its start", options.timeout_s));
   KP_ASSIGN(oracle.task_, task_from_json(ready.value("task", Json::object())));
   return oracle;

@@ -3,6 +3,7 @@
 // assets/oracle/oracle.py (PyTorch); for native tasks it is this program again (`kernelpro
 // oracle`), running the reference. Both speak the same lines of JSON (docs/protocols.md).
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,8 +38,11 @@ struct OracleOptions {
   bool force = false;                      // takes tasks that are unfit, with a note
   bool compile_baseline = false;           // torch.compile is a baseline too
   std::optional<double> gpu_memory_gib;    // the oracle's own share at most; none: the whole card
-  double timeout_s = 600;                  // of one request
-  std::string log_path;                    // the oracle's stderr; empty: a temporary file
+  // Called once before the task is loaded onto the GPU, when all else that takes time (importing
+  // PyTorch) is done. May be empty.
+  std::function<void()> before_device;
+  double timeout_s = 600;  // of one request
+  std::string log_path;    // the oracle's stderr; empty: a temporary file
 };
 
 struct Draw {
