@@ -15,7 +15,7 @@ class Candidate:
     name: str
     source: str             # device code
     steps: list             # {"kernel", "grid", "block", "args"} or {"memset", "value"}
-    inputs: list            # names of forward()'s tensors
+    inputs: dict            # forward()'s tensors: name -> shape
     output: tuple           # shape
     buffers: dict = dataclasses.field(default_factory=dict)     # name -> (dtype, elements)
     parameters: dict = dataclasses.field(default_factory=dict)  # name -> expression in ModelNew
@@ -68,7 +68,7 @@ def elementwise(number, body, shape, count):
         source = (ELEMENTWISE4 if wide else ELEMENTWISE) % {"block": block, "unroll": unroll, "body": body}
         steps = [{"kernel": "elementwise", "grid": [-(-n // per_block)], "block": [block],
                   "args": ["x", "out", f"i64:{n}"]}]
-        out.append(Candidate(f"{number}_{'x4' if wide else 'x1'}_{block}_{unroll}", source, steps, ["x"], shape))
+        out.append(Candidate(f"{number}_{'x4' if wide else 'x1'}_{block}_{unroll}", source, steps, {"x": shape}, shape))
     return spread(out, count)
 
 
@@ -114,7 +114,7 @@ def softmax(number, rows, n, count):
     for block, unroll in itertools.product((256, 512, 1024), (1, 4)):
         steps = [{"kernel": "softmax", "grid": [rows], "block": [block], "args": ["x", "out", f"i32:{n}"]}]
         out.append(Candidate(f"{number}_{block}_{unroll}", SOFTMAX % {"block": block, "unroll": unroll},
-                             steps, ["x"], (rows, n)))
+                             steps, {"x": (rows, n)}, (rows, n)))
     return spread(out, count)
 
 
@@ -151,7 +151,7 @@ def middle(number, join, factor, outer, n, inner, shape, count):
         source = MIDDLE % {"block": block, "chains": chains, "join": join, "factor": factor}
         steps = [{"kernel": "reduce_middle", "grid": [-(-inner // block), outer], "block": [block],
                   "args": ["x", "out", f"i32:{n}", f"i32:{inner}"]}]
-        out.append(Candidate(f"{number}_{block}_{chains}", source, steps, ["x"], shape))
+        out.append(Candidate(f"{number}_{block}_{chains}", source, steps, {"x": (outer, n, inner)}, shape))
     return spread(out, count)
 
 
@@ -182,7 +182,7 @@ def rms_norm(number, count):
         steps = [{"kernel": "rms_norm", "grid": [-(-262144 // block), 112], "block": [block],
                   "args": ["x", "out", "i32:64", "i32:262144"]}]
         out.append(Candidate(f"{number}_{block}_{unroll}", RMS_NORM % {"block": block, "unroll": unroll}, steps,
-                             ["x"], (112, 64, 512, 512)))
+                             {"x": (112, 64, 512, 512)}, (112, 64, 512, 512)))
     return spread(out, count)
 
 
@@ -263,7 +263,7 @@ def norm(number, finish, rows, n, shape, weighted, count):
                   "args": ["partial", "use", f"i32:{parts}", f"f64:{n}"]},
                  {"kernel": "apply", "grid": [parts, rows], "block": [block],
                   "args": ["x", "use", *extra, "out", f"i64:{n}"]}]
-        out.append(Candidate(f"{number}_{block}_{parts}", source, steps, ["x"], shape,
+        out.append(Candidate(f"{number}_{block}_{parts}", source, steps, {"x": shape}, shape,
                              {"partial": ("f64", parts * rows * 2), "use": ("f32", rows * 2)},
                              {"ln_weight": "self.ln.weight", "ln_bias": "self.ln.bias"} if weighted else {},
                              "self.ln = nn.LayerNorm(normalized_shape=args[0])" if weighted else ""))
@@ -300,7 +300,7 @@ def max_pool(number, count):
     for block, rows in itertools.product((128, 256, 512), (1, 2, 4)):
         steps = [{"kernel": "max_pool", "grid": [-(-511 // block), -(-511 // rows), 2048], "block": [block],
                   "args": ["x", "out"]}]
-        out.append(Candidate(f"{number}_{block}_{rows}", MAX_POOL % {"block": block, "rows": rows}, steps, ["x"],
+        out.append(Candidate(f"{number}_{block}_{rows}", MAX_POOL % {"block": block, "rows": rows}, steps, {"x": (32, 64, 512, 512)},
                              (32, 64, 511, 511)))
     return spread(out, count)
 
@@ -350,7 +350,7 @@ def matmul(number, n, count):
         steps = [{"kernel": "matmul", "grid": [n // tile, n // tile], "block": [side * side],
                   "args": ["A", "B", "out", f"i32:{n}", f"i32:{n}"]}]
         out.append(Candidate(f"{number}_{tile}_{depth}_{each}", MATMUL % {"tile": tile, "depth": depth, "each": each},
-                             steps, ["A", "B"], (n, n)))
+                             steps, {"A": (n, n), "B": (n, n)}, (n, n)))
     return spread(out, count)
 
 
@@ -380,7 +380,7 @@ def matvec(number, count):
     for block, unroll in itertools.product((256, 512, 1024), (2, 4)):
         steps = [{"kernel": "matvec", "grid": [2048], "block": [block], "args": ["A", "B", "out", "i32:1048576"]}]
         out.append(Candidate(f"{number}_{block}_{unroll}", MATVEC % {"block": block, "unroll": unroll}, steps,
-                             ["A", "B"], (2048, 1)))
+                             {"A": (2048, 1048576), "B": (1048576, 1)}, (2048, 1)))
     return spread(out, count)
 
 
@@ -403,7 +403,7 @@ def diagonal(number, n, count):
         steps = [{"kernel": "scale_rows", "grid": [-(-n // (block * unroll)), n], "block": [block],
                   "args": ["A", "B", "out", f"i32:{n}"]}]
         out.append(Candidate(f"{number}_{block}_{unroll}", DIAGONAL % {"block": block, "unroll": unroll}, steps,
-                             ["A", "B"], (n, n)))
+                             {"A": (n,), "B": (n, n)}, (n, n)))
     return spread(out, count)
 
 

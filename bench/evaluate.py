@@ -97,7 +97,8 @@ def run_task(options, task, number, folder, watch):
             "candidates": [{"name": r["candidate"], "seconds": r["seconds"], "outcome": r["verdict"]["outcome"],
                             "reason": r["verdict"]["reason"], "stages": r["verdict"]["stages"],
                             "ms": (r["verdict"].get("timing") or {}).get("median_ms"),
-                            "speedups": r["verdict"].get("speedups")} for r in result["results"]]}
+                            "timings": r["verdict"].get("timings"), "speedups": r["verdict"].get("speedups"),
+                            "cubin": (r["verdict"].get("build") or {}).get("cubin")} for r in result["results"]]}
 
 
 def main():
@@ -112,19 +113,23 @@ def main():
     parser.add_argument("--time-limit", type=float, default=1e9, help="begin no task after so many seconds")
     parser.add_argument("--extra", default="", help="more options of `kernelpro evaluate`, in one string")
     parser.add_argument("--device", type=int, default=0)
+    parser.add_argument("--keep", help="folder for candidates and cubins, kept (agreement.py wants them)")
     parser.add_argument("--out", help="folder for evaluate.json and evaluate.md")
     options = parser.parse_args()
     options.binary = os.path.abspath(options.binary)
     numbers = [int(n) for n in options.tasks.split(",") if n] or bench.TASKS
     watch = MemoryWatch(options.device)
     cache = tempfile.TemporaryDirectory(prefix="kernelpro-bench-cache-")
-    options.cache = cache.name
+    options.cache = os.path.join(os.path.abspath(options.keep), "cache") if options.keep else cache.name
     begin, tasks = time.time(), []
 
     def one(number):
         if time.time() - begin > options.time_limit:
             return {"task": f"level1/{number}", "error": "not run: time limit"}
         with tempfile.TemporaryDirectory(prefix="kernelpro-bench-") as folder:
+            if options.keep:
+                folder = os.path.join(os.path.abspath(options.keep), str(number))
+                os.makedirs(folder)
             return run_task(options, find_task(options.kernelbench, number), number, pathlib.Path(folder), watch)
 
     with concurrent.futures.ThreadPoolExecutor(options.parallel) as pool:
