@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "app/commands.h"
+#include "app/profiling.h"
 #include "app/task_options.h"
 #include "base/clock.h"
 #include "report/text.h"
@@ -23,6 +24,8 @@ struct EvaluateCommand {
   bool json = false;
   bool jsonl = false;
   bool no_timing = false;
+  bool sanitize = false;
+  double sanitize_timeout_s = 120;
 };
 
 Json stages_json(const std::vector<std::pair<std::string, double>>& stages) {
@@ -43,6 +46,12 @@ Json about(const Evaluator& evaluator) {
 void print_line(const Json& json) {
   fmt::print("{}\n", dump_json(json));
   std::fflush(stdout);
+}
+
+void add_report(Json& result, const SanitizerReport& report) {
+  result["sanitizer"] = to_json(report);
+  result["findings"] = Json::array();
+  for (const auto& finding : findings_of(report)) result["findings"].push_back(to_json(finding));
 }
 
 Result<int> run_evaluate(const EvaluateCommand& command) {
@@ -73,12 +82,23 @@ Result<int> run_evaluate(const EvaluateCommand& command) {
       all_correct = all_correct && verdict->correct();
       Json result = {
           {"candidate", candidate.name}, {"seconds", seconds}, {"verdict", to_json(*verdict)}};
+      std::optional<SanitizerReport> report;
+      if (command.sanitize && verdict->correct()) {
+        if (!command.task.quiet) show_progress("  compute-sanitizer ...");
+        auto sanitized = sanitize_candidate(evaluator, find_toolkit(), candidate, *verdict->build,
+                                            command.sanitize_timeout_s);
+        clear_progress();
+        if (!sanitized) return tl::make_unexpected(sanitized.error());
+        report = std::move(*sanitized);
+        add_report(result, *report);
+      }
       if (command.jsonl) {
         print_line(result);
         continue;
       }
       results.push_back(std::move(result));
       if (!command.json) fmt::print("{}: {}\n", candidate.name, describe(*verdict, seconds));
+      if (!command.json && report) fmt::print("{}\n", describe(*report));
       if (first) {
         if (auto g = gain(*first, *verdict)) {
           results.back()["gain"] = {{"over", first_name},
@@ -117,6 +137,11 @@ void add_evaluate_command(CLI::App& app, int& exit_code) {
                 "a line of JSON for the task, then one a verdict at once")
       ->excludes(json);
   sub->add_flag("--no-timing", command->no_timing, "correctness only");
+  sub->add_flag("--sanitize", command->sanitize,
+                "compute-sanitizer over every correct candidate: memcheck, racecheck, initcheck, "
+                "synccheck");
+  sub->add_option("--sanitize-timeout", command->sanitize_timeout_s, "seconds, each tool")
+      ->capture_default_str();
   sub->callback([command, &exit_code] {
     auto done = run_evaluate(*command);
     exit_code = done ? *done : report_error(done.error(), command->json || command->jsonl);

@@ -30,18 +30,51 @@ std::vector<Metric> metrics_of(const std::vector<Tool>& tools) {
   return all;
 }
 
+Result<Json> once_request(Evaluator& evaluator, const Candidate& candidate, const Build& build) {
+  const Task& task = evaluator.task();
+  KP_ASSIGN(ResolvedPlan plan, resolve(candidate.plan, task));
+  Json tensors = Json::array();
+  for (const auto& t : evaluator.profiling_draw().tensors) tensors.push_back(to_json(t));
+  return Json{{"device", evaluator.device_index()},
+              {"tensors", tensors},
+              {"load", load_request(task, build, plan)}};
+}
+
+Result<SanitizerReport> sanitize_candidate(Evaluator& evaluator, const Toolkit& toolkit,
+                                           const Candidate& candidate, const Build& build,
+                                           double timeout_s) {
+  SanitizeRequest request;
+  KP_ASSIGN(request.once, once_request(evaluator, candidate, build));
+  request.timeout_s = timeout_s;
+  return sanitize(toolkit, request);
+}
+
+std::vector<Finding> findings_of(const SanitizerReport& report) {
+  std::vector<Finding> findings;
+  for (const auto& run : report.runs) {
+    for (const auto& issue : run.issues) {
+      Finding finding;
+      finding.tool = "compute_sanitizer";
+      finding.cause = run.tool;
+      finding.severity = issue.warning ? Severity::low : Severity::high;
+      finding.place = {issue.kernel, issue.line, ""};
+      finding.numbers["times"] = issue.times;
+      finding.words = {{"what", issue.what}, {"detail", issue.detail}, {"file", issue.file}};
+      finding.confidence = 1;
+      findings.push_back(std::move(finding));
+    }
+  }
+  return findings;
+}
+
 Result<Profile> profile_candidate(Evaluator& evaluator, const Toolkit& toolkit,
                                   const Ceilings& ceilings, const Candidate& candidate,
                                   const Build& build) {
   const Task& task = evaluator.task();
-  KP_ASSIGN(ResolvedPlan plan, resolve(candidate.plan, task));
+  KP_ASSIGN(Json once, once_request(evaluator, candidate, build));
   KP_ASSIGN(TempFolder folder, TempFolder::make("kernelpro-profile"));
-  Json tensors = Json::array();
-  for (const auto& t : evaluator.profiling_draw().tensors) tensors.push_back(to_json(t));
   fs::path file = folder.path() / "once.json";
-  KP_TRY(write_file(file, dump_json({{"device", evaluator.device_index()},
-                                     {"tensors", tensors},
-                                     {"load", load_request(task, build, plan)}})));
+  KP_TRY(write_file(file, dump_json(once)));
   CollectRequest request;
   request.metrics = metrics_of(all_tools());
   request.command = {own_program().string(), "worker", "--once", file.string()};

@@ -3,6 +3,7 @@
 #include "build/toolkit.h"
 #include "directives/directive.h"
 #include "verdict/evaluate.h"
+#include "verdict/sanitizer.h"
 
 namespace kp {
 
@@ -15,6 +16,17 @@ Result<Ceilings> device_ceilings(Runner& runner);
 Result<Profile> profile_candidate(Evaluator& evaluator, const Toolkit& toolkit,
                                   const Ceilings& ceilings, const Candidate& candidate,
                                   const Build& build);
+
+// The file of `kernelpro worker --once`: a candidate on the first seed's inputs.
+Result<Json> once_request(Evaluator& evaluator, const Candidate& candidate, const Build& build);
+
+// compute-sanitizer over one run of a candidate; `timeout_s` is each tool's.
+Result<SanitizerReport> sanitize_candidate(Evaluator& evaluator, const Toolkit& toolkit,
+                                           const Candidate& candidate, const Build& build,
+                                           double timeout_s);
+
+// A finding for each kind of error at each place.
+std::vector<Finding> findings_of(const SanitizerReport& report);
 
 // The union of what the tools need.
 std::vector<Metric> metrics_of(const std::vector<Tool>& tools);

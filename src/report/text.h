@@ -6,6 +6,7 @@
 #include "directives/directive.h"
 #include "search/state.h"
 #include "verdict/gain.h"
+#include "verdict/sanitizer.h"
 #include "verdict/verdict.h"
 
 namespace kp {
@@ -16,6 +17,9 @@ std::string describe(const Verdict& verdict, double seconds);
 
 // "1.032x (1.021 to 1.044): faster"
 std::string describe(const Gain& gain);
+
+// A line a tool, and one a kind of error.
+std::string describe(const SanitizerReport& report);
 
 // Roofline, a table of the kernels, the directives, and what the tools could not say.
 std::string describe(const Profile& profile, const Findings& findings,

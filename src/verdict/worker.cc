@@ -13,6 +13,7 @@
 #include "device/nvml.h"
 #include "verdict/guarded.h"
 #include "verdict/oracle.h"
+#include "verdict/sanitizer.h"
 #include "verdict/serve.h"
 #include "verdict/support.h"
 
@@ -24,6 +25,9 @@ using Kind = GuardedMemory::Kind;
 
 constexpr double kEnergyWindow = 0.5;  // s: five steps of the counter
 constexpr double kEnergyStep = 0.3;    // s within which the counter must have stepped
+
+constexpr std::uint8_t kUnwritten = 0xFF;
+constexpr std::int64_t kProofBytes = 1 << 20;  // of each output that are looked at
 
 class Worker {
  public:
@@ -84,7 +88,34 @@ class Worker {
     auto program = device_.load(*cubin, *plan, memory_.addresses(), state->globals);
     if (!program) return tl::make_unexpected(program.error());
     program_ = std::move(*program);
+    launches_ = static_cast<int>(std::count_if(
+        plan->steps.begin(), plan->steps.end(),
+        [](const ResolvedStep& step) { return std::holds_alternative<KernelLaunch>(step); }));
     return ok_answer();
+  }
+
+  // One run on its own, with proof that it happened. fill_all: on poisoned memory; else only the
+  // outputs are filled. Without the support kernels nothing but the candidate's own is launched.
+  DeviceResult<OnceProof> run_once(bool fill_all) {
+    if (fill_all)
+      if (auto s = memory_.fill_fresh(); !s) return tl::make_unexpected(s.error());
+    for (const auto& [name, memory] : memory_.pieces(Kind::output))
+      if (auto s = device_.fill(memory_.at(Kind::output, name), kUnwritten, memory.bytes); !s)
+        return tl::make_unexpected(s.error());
+    if (auto s = program_->run(); !s) return tl::make_unexpected(s.error());
+    OnceProof proof{launches_, true};
+    for (const auto& [name, memory] : memory_.pieces(Kind::output)) {
+      std::vector<std::uint8_t> start(
+          static_cast<std::size_t>(std::min(memory.bytes, kProofBytes)));
+      if (auto s = device_.download(start.data(), memory_.at(Kind::output, name),
+                                    static_cast<std::int64_t>(start.size()));
+          !s)
+        return tl::make_unexpected(s.error());
+      if (!start.empty() &&
+          std::all_of(start.begin(), start.end(), [](std::uint8_t b) { return b == kUnwritten; }))
+        proof.outputs_written = false;
+    }
+    return proof;
   }
 
   // One run, or many one after the other. fresh: the first is on poisoned memory and with the
@@ -277,6 +308,7 @@ class Worker {
   std::string support_;
   std::optional<Nvml> nvml_;
   std::unique_ptr<Device::Program> program_;
+  int launches_ = 0;                 // of kernels, in one run of it
   std::vector<std::uint64_t> sums_;  // of the last run's outputs
 };
 
@@ -306,8 +338,13 @@ int worker_once(const std::string& file) {
   Worker worker(**device);
   auto step = worker.inputs(*request);
   if (step) step = worker.load(request->value("load", Json::object()));
-  if (step) step = worker.run(true);
-  return step ? 0 : complain(step.error().message);
+  if (!step) return complain(step.error().message);
+  auto proof = worker.run_once(string_or(*request, "fill", "all") == "all");
+  if (!proof) return complain(proof.error().message);
+  std::string proof_file = string_or(*request, "proof", "");
+  if (proof_file.empty()) return 0;
+  auto written = write_file(proof_file, dump_json(to_json(*proof)));
+  return written ? 0 : complain(written.error().text());
 }
 
 }  // namespace kp

@@ -8,7 +8,8 @@ namespace kp {
 int worker_main(int device);
 
 // Runs one plan once and ends: what Nsight Compute is wrapped round. `file` holds
-// {"device": 0, "tensors": [...], "load": {...}} with the fields of "inputs" and "load".
+// {"device": 0, "tensors": [...], "load": {...}} with the fields of "inputs" and "load". With
+// "fill": "outputs" buffers are left as they come; "proof" names a file for an OnceProof.
 int worker_once(const std::string& file);
 
 }  // namespace kp
