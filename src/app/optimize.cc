@@ -29,6 +29,8 @@ struct OptimizeCommand {
   bool no_wait = false;
   bool json = false;
   bool budget_given = false;
+  bool no_sanitize = false;
+  double sanitize_timeout_s = 60;
 };
 
 std::atomic<bool> g_stop{false};
@@ -69,6 +71,22 @@ Result<std::optional<Candidate>> starting_candidate(const OptimizeCommand& comma
   return std::optional<Candidate>(std::move(candidate));
 }
 
+// compute-sanitizer over the best kernel, into the run's folder.
+Result<SanitizerReport> sanitize_best(const OptimizeCommand& command, Evaluator& evaluator,
+                                      const RunFolder& folder) {
+  KP_ASSIGN(Candidate best, load_candidate(folder.best()));
+  BuildOptions options;
+  options.arch = evaluator.device().arch();
+  KP_ASSIGN(Build built, build(best, options));
+  if (!command.task.quiet) show_progress("  compute-sanitizer over the best kernel ...");
+  auto report =
+      sanitize_candidate(evaluator, find_toolkit(), best, built, command.sanitize_timeout_s);
+  clear_progress();
+  if (!report) return report;
+  KP_TRY(write_file(folder.path / "sanitizer.json", dump_json(to_json(*report), 2)));
+  return report;
+}
+
 Result<int> run_optimize(OptimizeCommand& command) {
   KP_TRY(check_options(command.search));
   if (command.provider.kind == "mailbox" && !command.provider.folder.empty())
@@ -100,10 +118,22 @@ Result<int> run_optimize(OptimizeCommand& command) {
   if (command.budget_given) context.budget = command.search.budget;
   KP_ASSIGN(RunOutcome outcome, optimize(context));
   clear_progress();
+  std::optional<SanitizerReport> sanitized;
+  if (!command.no_sanitize && !g_stop && outcome.finished.why != FinishReason::waiting &&
+      outcome.state.tree.best()) {
+    auto report = sanitize_best(command, world.evaluator(), folder);
+    if (report)
+      sanitized = std::move(*report);
+    else
+      fmt::print(stderr, "note: compute-sanitizer was not run: {}\n", report.error().message);
+  }
   if (command.json) {
-    print_json(report_json(outcome.state, folder));
+    Json json = report_json(outcome.state, folder);
+    if (sanitized) json["best"]["sanitizer"] = to_json(*sanitized);
+    print_json(json);
   } else {
     fmt::print("{}\n", describe_run(outcome.state, folder));
+    if (sanitized) fmt::print("{}\n", describe(*sanitized));
   }
   return exit_of(outcome, outcome.state.tree.best().has_value());
 }
@@ -150,6 +180,10 @@ void add_optimize_command(CLI::App& app, int& exit_code) {
   sub->add_option("--start", command->start, "a candidate to start from");
   sub->add_option("--runs", command->runs, "folder of the runs")->capture_default_str();
   sub->add_option("--resume", command->resume, "go on with a run: its folder, its name, or last");
+  sub->add_flag("--no-sanitize", command->no_sanitize,
+                "no compute-sanitizer over the best kernel in the end");
+  sub->add_option("--sanitize-timeout", command->sanitize_timeout_s, "seconds, each tool")
+      ->capture_default_str();
   sub->add_flag("--json", command->json, "the report as JSON on stdout");
   sub->callback([command, sub, &exit_code] {
     for (const char* budget : {"--iterations", "--tokens", "--minutes"})

@@ -14,6 +14,7 @@ class GpuWorld : public World {
   const DeviceInfo& device() override { return evaluator_.device(); }
   const Ceilings* ceilings() override { return &ceilings_; }
   const Roofline& roofline() override { return roofline_; }
+  Evaluator& evaluator() { return evaluator_; }
   bool cutlass() override { return !toolkit_.cutlass_include.empty(); }
   Provider& provider() override { return *provider_; }
 

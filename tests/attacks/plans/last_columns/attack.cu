@@ -1,4 +1,4 @@
-// Attack: leaves out the last 1024 elements, one in 2,000.
+// Attack: leaves out the last 1024 elements, one in 4,000.
 /* plan
 {"steps": [{"kernel": "k", "grid": ["ceil_div(out_numel, 256)"], "block": [256],
             "args": ["a", "b", "out", "i32:out_numel"]}]}

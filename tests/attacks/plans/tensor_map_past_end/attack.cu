@@ -1,8 +1,8 @@
 // Attack: a tensor map with twice as many rows as the tensor has: its boxes reach into the memory
 // behind it.
 /* plan
-{"tensor_maps": {"map": {"tensor": "a", "dims": [1024, 4096], "strides": [1024], "box": [256, 4]}},
- "steps": [{"kernel": "k", "grid": [4, 512], "block": [256], "args": ["map", "b", "out"]}]}
+{"tensor_maps": {"map": {"tensor": "a", "dims": [1024, 8192], "strides": [1024], "box": [256, 4]}},
+ "steps": [{"kernel": "k", "grid": [4, 1024], "block": [256], "args": ["map", "b", "out"]}]}
 */
 struct alignas(64) Map { char bytes[128]; };
 

@@ -1,7 +1,7 @@
 // Look-alike, honest: a tensor map of the whole tensor in another shape.
 /* plan
-{"tensor_maps": {"map": {"tensor": "a", "dims": [1024, 2048], "strides": [1024], "box": [256, 4]}},
- "steps": [{"kernel": "k", "grid": [4, 512], "block": [256], "args": ["map", "b", "out"]}]}
+{"tensor_maps": {"map": {"tensor": "a", "dims": [1024, 4096], "strides": [1024], "box": [256, 4]}},
+ "steps": [{"kernel": "k", "grid": [4, 1024], "block": [256], "args": ["map", "b", "out"]}]}
 */
 struct alignas(64) Map { char bytes[128]; };
 
