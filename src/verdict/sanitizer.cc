@@ -28,6 +28,35 @@ std::vector<std::string> command_of(const std::string& program, const std::strin
   return argv;
 }
 
+constexpr std::int64_t kMostInputs = std::int64_t{4} << 30;
+
+// initcheck takes memory of other processes for uninitialised, and copies of it as well: the inputs
+// come from files then. Returns why that cannot be done; empty when it was.
+Result<std::string> inputs_by_files(const SanitizeRequest& request, const fs::path& folder,
+                                    Json& once) {
+  std::int64_t bytes = 0;
+  for (const auto& tensor : once.value("tensors", Json::array()))
+    bytes += int_or(tensor, "bytes", 0);
+  if (bytes > kMostInputs)
+    return fmt::format("not run: inputs of {:.1f} GiB are too many to hand over by files",
+                       static_cast<double>(bytes) / (1 << 30));
+  fs::path inputs = folder / "inputs";
+  KP_TRY(make_folder(inputs));
+  Json dump = once;
+  dump["inputs_to"] = inputs.string();
+  fs::path file = folder / "inputs.json";
+  KP_TRY(write_file(file, dump_json(dump)));
+  ProcessOptions options;
+  options.argv = {own_program().string(), "worker", "--once", file.string()};
+  options.capture_stderr = true;
+  KP_ASSIGN(ProcessOutput process, run_process(options, "", request.timeout_s));
+  if (process.exit_code != 0)
+    return fmt::format("not run: the inputs could not be written to files ({}: {})",
+                       process.how_it_ended(), trim(process.err));
+  once["inputs_from"] = inputs.string();
+  return std::string();
+}
+
 Result<SanitizerRun> run_tool(const Toolkit& toolkit, const SanitizeRequest& request,
                               const std::string& tool) {
   KP_ASSIGN(TempFolder folder, TempFolder::make("kernelpro-sanitize"));
@@ -38,16 +67,20 @@ Result<SanitizerRun> run_tool(const Toolkit& toolkit, const SanitizeRequest& req
   json["proof"] = proof_file.string();
   // A fill counts as initialisation and would hide every read of memory that nobody wrote. Outputs
   // are filled all the same, to see that they were written; verification reads them on poison.
-  if (tool == "initcheck") json["fill"] = "outputs";
+  SanitizerRun run;
+  run.tool = tool;
+  Stopwatch watch;
+  if (tool == "initcheck") {
+    json["fill"] = "outputs";
+    KP_ASSIGN(run.note, inputs_by_files(request, folder.path(), json));
+    if (!run.note.empty()) return run;
+  }
   KP_TRY(write_file(once, dump_json(json)));
 
   ProcessOptions options;
   options.argv = command_of(toolkit.compute_sanitizer, tool, log, once);
   options.env["LC_ALL"] = "C";
   options.capture_stderr = true;
-  Stopwatch watch;
-  SanitizerRun run;
-  run.tool = tool;
   auto process = run_process(options, "", request.timeout_s);
   if (!process) {
     run.note = process.error().message;

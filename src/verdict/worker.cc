@@ -94,6 +94,35 @@ class Worker {
     return ok_answer();
   }
 
+  // Inputs from files of a folder, named as the tensors.
+  DeviceStatus inputs_from(const Json& request, const fs::path& folder) {
+    std::vector<GuardedMemory::Piece> pieces;
+    for (const auto& entry : request.value("tensors", Json::array()))
+      pieces.push_back({string_or(entry, "name", ""), int_or(entry, "bytes", 0)});
+    if (auto moved = memory_.place(Kind::input, pieces); !moved)
+      return tl::make_unexpected(moved.error());
+    for (const auto& piece : pieces) {
+      auto bytes = read_file(folder / piece.name);
+      if (!bytes) return environment(bytes.error().message);
+      if (auto s = device_.upload(memory_.at(Kind::input, piece.name), bytes->data(),
+                                  static_cast<std::int64_t>(bytes->size()));
+          !s)
+        return s;
+    }
+    return {};
+  }
+
+  DeviceStatus inputs_to(const fs::path& folder) {
+    for (const auto& [name, memory] : memory_.pieces(Kind::input)) {
+      std::string bytes(static_cast<std::size_t>(memory.bytes), '\0');
+      if (auto s = device_.download(bytes.data(), memory_.at(Kind::input, name), memory.bytes); !s)
+        return s;
+      if (auto written = write_file(folder / name, bytes); !written)
+        return environment(written.error().message);
+    }
+    return {};
+  }
+
   // One run on its own, with proof that it happened. fill_all: on poisoned memory; else only the
   // outputs are filled. Without the support kernels nothing but the candidate's own is launched.
   DeviceResult<OnceProof> run_once(bool fill_all) {
@@ -336,8 +365,17 @@ int worker_once(const std::string& file) {
   auto device = open_cuda_device(static_cast<int>(int_or(*request, "device", 0)));
   if (!device) return complain(device.error().text());
   Worker worker(**device);
-  auto step = worker.inputs(*request);
-  if (step) step = worker.load(request->value("load", Json::object()));
+  std::string from = string_or(*request, "inputs_from", "");
+  if (from.empty()) {
+    if (auto copied = worker.inputs(*request); !copied) return complain(copied.error().message);
+  } else if (auto read = worker.inputs_from(*request, from); !read) {
+    return complain(read.error().message);
+  }
+  if (std::string to = string_or(*request, "inputs_to", ""); !to.empty()) {
+    auto written = worker.inputs_to(to);
+    return written ? 0 : complain(written.error().message);
+  }
+  auto step = worker.load(request->value("load", Json::object()));
   if (!step) return complain(step.error().message);
   auto proof = worker.run_once(string_or(*request, "fill", "all") == "all");
   if (!proof) return complain(proof.error().message);
