@@ -170,11 +170,11 @@ class Lane(threading.Thread):
         self.plan, self.files = [], []  # plan[i]: (name, fault or None)
         for name in GOOD:  # what each is without faults
             self.add(name, None)
-        hangs = 0 if self.python else max(1, faults // 60)
+        hangs = 0 if self.python else 1
         for i in range(faults):
-            if hangs and i % 60 == 30:
+            if hangs and i == faults // 2:
                 self.add("hang", "hang")
-            elif self.random.random() < 0.62:
+            elif self.random.random() < 0.45:
                 fault = self.random.choice(CANDIDATE_FAULTS)
                 self.add(fault, fault)
             else:
@@ -241,10 +241,13 @@ class Lane(threading.Thread):
 
     def run(self):
         o = self.options
-        env = {**os.environ, "KERNELPRO_CACHE": str(self.cache),
+        scratch = self.folder / "tmp"
+        scratch.mkdir()
+        # A lane's own folder for locks: nothing is timed here, so lanes need not wait for each other.
+        env = {**os.environ, "KERNELPRO_CACHE": str(self.cache), "TMPDIR": str(scratch),
                "LD_LIBRARY_PATH": f"{self.library}:{os.environ.get('LD_LIBRARY_PATH', '')}"}
         command = [o.binary, "evaluate", str(self.task), *self.files, "--jsonl", "--quiet", "--no-timing", "--seeds", "2",
-                   "--run-timeout", "1.5"]
+                   "--run-timeout", "3"]
         start = time.time()
         with open(self.folder / "stderr", "w") as errors:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=env,
@@ -317,10 +320,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--binary", default=str(ROOT / "build/dev/src/kernelpro"))
     parser.add_argument("--faults", type=int, default=500)
-    parser.add_argument("--lanes", type=int, default=6)
+    parser.add_argument("--lanes", type=int, default=4)
     parser.add_argument("--python-lane", action="store_true", help="one more lane, of 20 faults, on a PyTorch task")
     parser.add_argument("--seed", type=int, default=0, help="0: drawn")
-    parser.add_argument("--deadline", type=float, default=150, help="seconds for each lane")
+    parser.add_argument("--deadline", type=float, default=165, help="seconds for each lane")
     parser.add_argument("--out", help="folder for faults.json")
     options = parser.parse_args()
     options.binary = os.path.abspath(options.binary)
