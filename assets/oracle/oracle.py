@@ -148,6 +148,11 @@ def answer(session, request):
     if op == "forget":
         session.forget(int(request["seed"]))
         return {}
+    if op.startswith("module_"):  # also without a GPU, for tests
+        if session.module_side is None:
+            from oracle.module_side import ModuleSide
+            session.module_side = ModuleSide(session)
+        return session.module_side.answer(request)
     if session.driver is None:
         from oracle.failure import ENVIRONMENT, Failure
         raise Failure(ENVIRONMENT, f"{op}: the oracle runs without a GPU and can only describe", "")

@@ -50,6 +50,7 @@ class Session:
         self.parameters = None
         self.notes = []  # said since the last answer
         self.said = set()
+        self.module_side = None  # made when a PyTorch module is judged
         del args
         self._empty_cache()
 

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "app/commands.h"
+#include "app/module.h"
 #include "app/profiling.h"
 #include "app/task_options.h"
 #include "base/clock.h"
@@ -57,10 +58,17 @@ void add_report(Json& result, const SanitizerReport& report) {
 Result<int> run_evaluate(const EvaluateCommand& command) {
   std::vector<Candidate> candidates;
   for (const auto& path : command.candidates) {
-    KP_ASSIGN(Candidate candidate, load_candidate(path));
+    Candidate candidate;
+    if (is_module(path)) {
+      candidate.name = fs::path(path).filename().string();
+    } else {
+      KP_ASSIGN(candidate, load_candidate(path));
+    }
     candidates.push_back(std::move(candidate));
   }
   KP_ASSIGN(Evaluator evaluator, start_evaluator(command.task, {}, !command.no_timing));
+  auto count = std::count_if(command.candidates.begin(), command.candidates.end(), is_module);
+  ModuleEvaluator modules(evaluator, command.task, static_cast<int>(count) * command.repeat);
   Json results = Json::array();
   if (command.jsonl) print_line(about(evaluator));
   bool all_correct = true;
@@ -71,11 +79,12 @@ Result<int> run_evaluate(const EvaluateCommand& command) {
   for (std::size_t c = 0; c < candidates.size(); ++c) {
     // The next builds run on the CPU while the GPU works on this one.
     for (std::size_t next = c; next < std::min(candidates.size(), c + ahead); ++next)
-      evaluator.expect(candidates[next]);
+      if (!is_module(command.candidates[next])) evaluator.expect(candidates[next]);
     const Candidate& candidate = candidates[c];
     for (int i = 0; i < command.repeat; ++i) {
       Stopwatch watch;
-      auto verdict = evaluator.evaluate(candidate);
+      auto verdict = is_module(command.candidates[c]) ? modules.evaluate(command.candidates[c])
+                                                      : evaluator.evaluate(candidate);
       clear_progress();
       if (!verdict) return tl::make_unexpected(verdict.error());
       double seconds = watch.seconds();
@@ -129,7 +138,9 @@ void add_evaluate_command(CLI::App& app, int& exit_code) {
   command->task.keep_gpu = true;
   CLI::App* sub = app.add_subcommand("evaluate", "Judge candidates: right, how accurate, how fast");
   add_task_options(*sub, command->task);
-  sub->add_option("CANDIDATE", command->candidates, ".cu files with their plans")->required();
+  sub->add_option("CANDIDATE", command->candidates,
+                  ".cu files with their plans, or .py files with a ModelNew")
+      ->required();
   sub->add_option("--repeat", command->repeat, "judge each candidate so many times")
       ->check(CLI::Range(1, 1000));
   auto* json = sub->add_flag("--json", command->json, "the result as JSON on stdout");

@@ -2,7 +2,9 @@
 #include <memory>
 
 #include "app/commands.h"
+#include "base/rng.h"
 #include "build/compile_process.h"
+#include "verdict/judge_module.h"
 #include "verdict/native_oracle.h"
 #include "verdict/sandbox.h"
 #include "verdict/worker.h"
@@ -69,6 +71,56 @@ void add_sandbox(CLI::App& app, int& exit_code) {
   command->callback([=, &exit_code] { exit_code = sandbox_main(*spec); });
 }
 
+// For tests: also on a machine without a GPU.
+struct JudgeModule {
+  std::string task;
+  std::vector<std::string> candidates;
+  std::string device = "cuda:0", precision;
+  int seeds = 2;
+  double run_timeout_s = 10;
+  bool no_timing = false;
+};
+
+Result<Json> judge_modules(const JudgeModule& o) {
+  OracleOptions oracle_options;
+  oracle_options.device = o.device;
+  if (!o.precision.empty()) {
+    KP_ASSIGN(oracle_options.precision, parse_precision(o.precision));
+  }
+  KP_ASSIGN(Oracle oracle, Oracle::start(o.task, oracle_options));
+  ModuleOptions options;
+  options.process.device = o.device;
+  options.run_timeout_s = o.run_timeout_s;
+  options.timing = !o.no_timing;
+  for (int i = 0; i < o.seeds; ++i) options.seeds.push_back(secret_seed());
+  ModuleProcesses processes(options.process, static_cast<int>(o.candidates.size()));
+  Json results = Json::array();
+  for (const auto& candidate : o.candidates) {
+    KP_ASSIGN(ModuleProcess process, processes.next());
+    KP_ASSIGN(Verdict verdict, judge_module(oracle, options, candidate, std::move(process)));
+    results.push_back({{"candidate", candidate}, {"verdict", to_json(verdict)}});
+  }
+  return Json{{"results", results}};
+}
+
+void add_judge_module(CLI::App& app, int& exit_code) {
+  CLI::App* command =
+      app.add_subcommand("judge-module", "PyTorch modules, on any device")->group("");
+  auto o = std::make_shared<JudgeModule>();
+  command->add_option("TASK", o->task, "KernelBench-format .py")->required();
+  command->add_option("CANDIDATE", o->candidates, ".py files")->required();
+  command->add_option("--device", o->device, "cuda:N or cpu");
+  command->add_option("--precision", o->precision, "strict, tf32 or half");
+  command->add_option("--seeds", o->seeds, "secret seeds");
+  command->add_option("--run-timeout", o->run_timeout_s, "seconds");
+  command->add_flag("--no-timing", o->no_timing, "correctness only");
+  command->callback([o, &exit_code] {
+    auto done = judge_modules(*o);
+    if (done) print_json(*done);
+    exit_code = done ? static_cast<int>(kExitOk) : report_error(done.error(), true);
+  });
+}
+
 }  // namespace
 
 void add_process_commands(CLI::App& app, int& exit_code) {
@@ -76,6 +128,7 @@ void add_process_commands(CLI::App& app, int& exit_code) {
   add_oracle(app, exit_code);
   add_compile(app, exit_code);
   add_sandbox(app, exit_code);
+  add_judge_module(app, exit_code);
 }
 
 }  // namespace kp

@@ -94,6 +94,8 @@ class Oracle {
   // Kind of the last request's failure as in docs/protocols.md: "out_of_memory", "unfit", "task",
   // "environment"; empty when it was answered, or when the process ended.
   const std::string& failure_kind() const { return failure_kind_; }
+  // Any other request of docs/protocols.md ("module_place").
+  Result<Json> request(const Json& request) { return ask(request); }
   std::vector<std::pair<std::string, double>> last_stages() const { return stages_; }
 
  private:
