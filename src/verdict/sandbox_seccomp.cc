@@ -5,6 +5,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -29,8 +30,8 @@ constexpr std::uint32_t kRefused[] = {
     // other processes
     SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, 438 /* pidfd_getfd */,
     440 /* process_madvise */, 448 /* process_mrelease */,
-    // the network: with the namespace empty as well
-    SYS_socket,
+    // the network: with the namespace empty as well. (See below for socket.)
+    SYS_connect,
     // the kernel itself
     SYS_kexec_load, SYS_kexec_file_load, SYS_bpf, SYS_perf_event_open, SYS_init_module,
     SYS_finit_module, SYS_delete_module, SYS_reboot, SYS_syslog, SYS_acct, SYS_quotactl, SYS_swapon,
@@ -89,6 +90,16 @@ std::vector<sock_filter> program() {
     p.push_back(when_equal(number));
     p.push_back(answer(SECCOMP_RET_ERRNO | 0));
   }
+  // socket: the CUDA driver listens on one of its own kind when it starts, and cannot do without. Of
+  // this kind nothing is sent unless connected, which is refused.
+  p.push_back(when_equal(SYS_socket, 7));
+  p.push_back(argument(0));
+  p.push_back(when_equal(AF_UNIX, 4));
+  p.push_back(argument(1));
+  p.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf));
+  p.push_back(when_equal(SOCK_SEQPACKET));
+  p.push_back(answer(SECCOMP_RET_ALLOW));
+  p.push_back(answer(kRefuse));
   // clone: threads and processes, no namespaces.
   p.push_back(when_equal(SYS_clone, 3));
   p.push_back(argument(0));
