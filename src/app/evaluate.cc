@@ -92,7 +92,7 @@ Result<int> run_evaluate(const EvaluateCommand& command) {
       Json result = {
           {"candidate", candidate.name}, {"seconds", seconds}, {"verdict", to_json(*verdict)}};
       std::optional<SanitizerReport> report;
-      if (command.sanitize && verdict->correct()) {
+      if (command.sanitize && verdict->correct() && verdict->build) {  // modules have no build
         if (!command.task.quiet) show_progress("  compute-sanitizer ...");
         auto sanitized = sanitize_candidate(evaluator, find_toolkit(), candidate, *verdict->build,
                                             command.sanitize_timeout_s);

@@ -228,9 +228,14 @@ attempt(lambda: call('mount', b'none', b'/tmp', b'tmpfs', 0, None))
 attempt(lambda: call('syscall', BPF, 0, 0, 0))
 attempt(lambda: call('syscall', PERF, 0, 0, -1, -1, 0))
 attempt(lambda: call('syscall', 425, 8, ctypes.create_string_buffer(120)))
+packets = lambda: socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+listening = packets()
+listening.bind('\0kernelpro-test')
+listening.listen()
+attempt(lambda: packets().connect('\0kernelpro-test'))
 attempt(lambda: call('clone', None, None, 0x10000000 | 17, None))
 )"),
-                 6);
+                 7);
 }
 
 TEST_F(SandboxTest, TheEnvironmentIsAllowListed) {
