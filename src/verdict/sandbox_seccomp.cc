@@ -90,8 +90,8 @@ std::vector<sock_filter> program() {
     p.push_back(when_equal(number));
     p.push_back(answer(SECCOMP_RET_ERRNO | 0));
   }
-  // socket: the CUDA driver listens on one of its own kind when it starts, and cannot do without. Of
-  // this kind nothing is sent unless connected, which is refused.
+  // socket: the CUDA driver listens on one of its own kind when it starts, and cannot do without.
+  // Of this kind nothing is sent unless connected, which is refused.
   p.push_back(when_equal(SYS_socket, 7));
   p.push_back(argument(0));
   p.push_back(when_equal(AF_UNIX, 4));
