@@ -75,6 +75,7 @@ Result<Evaluator> start_evaluator(const TaskOptions& o, const fs::path& log_fold
   evaluate.timing = timing;
   evaluate.energy = o.energy;
   evaluate.keep_gpu = o.keep_gpu;
+  evaluate.shared_gpu = o.shared_gpu;
   if (!o.quiet)
     evaluate.progress = [](std::string_view stage) {
       show_progress(fmt::format("  {} ...", stage));

@@ -18,6 +18,7 @@ struct TaskOptions {
   double run_timeout_s = 10;
   double timing_budget_s = 0.12;
   bool energy = false;
+  bool shared_gpu = false;
   bool keep_gpu = false;  // set by commands that end soon
   std::string python;
   bool force = false;

@@ -63,7 +63,7 @@ Result<Evaluator> Evaluator::start(const fs::path& task, const OracleOptions& or
   std::unique_ptr<FileLock> alone;
   fixed.before_device = [&] {
     device = started.get();
-    if (*device) alone = take_gpu((*device)->uuid, options.progress);
+    if (*device && !options.shared_gpu) alone = take_gpu((*device)->uuid, options.progress);
   };
   // An oracle that is started again makes the same parameters.
   if (!fixed.init_seed) fixed.init_seed = secret_seed();
@@ -157,7 +157,7 @@ Result<Build> Evaluator::finish_build(const Candidate& candidate) {
 
 Result<Verdict> Evaluator::evaluate(const Candidate& candidate) {
   std::unique_ptr<FileLock> lock;
-  if (!held_) lock = take_gpu(device_.uuid, options_.progress);
+  if (!held_ && !options_.shared_gpu) lock = take_gpu(device_.uuid, options_.progress);
   for (int attempt = 1;; ++attempt) {
     // Where there is no runner or oracle for the moment, the second try waits for it.
     if (attempt > 1) std::this_thread::sleep_for(std::chrono::duration<double>(kPause));
