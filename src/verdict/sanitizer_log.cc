@@ -91,6 +91,12 @@ bool is_trouble(const std::string& head) {
   return false;
 }
 
+// The tool stopped writing reports down; the summary still counts them all.
+bool is_overflow(const std::string& head) {
+  return contains(head, "error buffer overflow") || contains(head, "Error buffer overflow") ||
+         contains(head, "errors were skipped") || contains(head, "errors not printed");
+}
+
 bool is_noise(const std::string& head) {
   for (const char* words : {"COMPUTE-SANITIZER", "Target application returned", "Program hit",
                             "Warning: Detected overlap", "The current target application",
@@ -149,17 +155,21 @@ SanitizerRun read_sanitizer_log(std::string_view tool, std::string_view log,
   run.tool = tool;
   if (proof != nullptr) run.launches = proof->launches;
   int errors = -1;
+  std::string overflow;
   for (const Block& block : blocks_of(log)) {
     if (is_summary(block.head)) {
       errors = std::max(errors, errors_in(block.head));
     } else if (is_trouble(block.head)) {
       run.note = block.head;
+    } else if (is_overflow(block.head)) {
+      overflow = block.head;
     } else if (!is_noise(block.head)) {
       add(run.issues, issue_of(block));
     }
   }
   if (errors > 0) {
     run.status = SanitizerRun::Status::issues;
+    run.note = overflow;
     if (run.issues.empty())
       run.note = fmt::format("the summary counts {} errors, none is described", errors);
     return run;
