@@ -143,7 +143,7 @@ def start(args, stages, channel):
     return session
 
 
-def answer(session, request):
+def answer(session, request, stages):
     op = request.get("op")
     if op == "forget":
         session.forget(int(request["seed"]))
@@ -168,7 +168,7 @@ def answer(session, request):
         session.fitness()
         return {}
     if op == "compare":
-        return session.compare_shared(int(request["seed"]), request["outputs"])
+        return session.compare_shared(int(request["seed"]), request["outputs"], stages)
     if op == "baselines":
         return {"baselines": session.time_baselines(int(request["seed"]), float(request.get("budget_s", 0.25)))}
     if op == "sample":
@@ -197,7 +197,7 @@ def main():
             if request.get("op") == "quit":
                 channel.say({"ok": True})
                 return 0
-            found = answer(session, request)
+            found = answer(session, request, stages)
             stages.end(request["op"])
             notes, session.notes = session.notes, []
             channel.say({"ok": True, **found, "notes": notes, "stages": stages.rows})

@@ -97,8 +97,8 @@ class Session:
         name = truths.accuracy_class(leaves, lambda: self._ensure_inputs(seed)) if passed else ""
         return {"pass": passed, "leaves": leaves, "accuracy_class": name}
 
-    def compare_shared(self, seed, shared):
-        """The same with SharedTensors of the runner."""
+    def compare_shared(self, seed, shared, stages):
+        """The same with SharedTensors of the runner. stages.end(name) is told of its parts."""
         by_name = {s["name"]: s for s in shared}
         with Opened(self.driver) as opened:
             outputs = {}
@@ -110,7 +110,11 @@ class Session:
                     raise Failure(failure.ENVIRONMENT, f"compare: {spec['name']} has {given['bytes']} bytes, "
                                   f"not {storage_bytes(spec)}")
                 outputs[spec["name"]] = _whole(spec, opened.bytes(given))
-            return self.compare_tensors(seed, outputs)
+            stages.end("open")
+            found = self.compare_tensors(seed, outputs)
+            stages.end("measure")
+        stages.end("close")
+        return found
 
     def fitness(self):
         """Refuses a task whose draws so far cannot tell a right output from an empty one."""

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "base/text.h"
 #include "search/events.h"
 #include "search/policy.h"
 
@@ -138,7 +139,9 @@ void take_verdict(RunState& state, Node& node, const Verdict& verdict) {
   double limit = speedup_at_roofline(baseline, state.roofline.speed_of_light_ms, state.options);
   node.reward = log_reward(node.correct, node.speedup, limit);
   if (verdict.outcome == Outcome::dishonest) node.closed = "dishonest";
-  for (const auto& [stage, seconds] : verdict.stages) state.evaluation_s += seconds;
+  for (const auto& [stage, seconds] : verdict.stages)
+    if (!starts_with(stage, " "))
+      state.evaluation_s += seconds;  // parts are in their stage already
   ++state.evaluated;
 }
 

@@ -46,15 +46,18 @@ class Stages {
   }
 
   void end() {
-    if (name_.empty()) return;
-    for (auto& [stage, seconds] : verdict_.stages)
-      if (stage == name_) {
-        seconds += watch_.seconds();
-        name_.clear();
+    if (!name_.empty()) add(name_, watch_.seconds());
+    name_.clear();
+  }
+
+  // A part of another stage has a name that begins with spaces.
+  void add(const std::string& name, double seconds) {
+    for (auto& [stage, sum] : verdict_.stages)
+      if (stage == name) {
+        sum += seconds;
         return;
       }
-    verdict_.stages.emplace_back(name_, watch_.seconds());
-    name_.clear();
+    verdict_.stages.emplace_back(name, seconds);
   }
 
  private:
@@ -214,7 +217,10 @@ class Judging {
                                [&](const SharedTensor& o) { return o.name == t.name; });
       if (!there) return fail("runner: its answer lacks the output " + t.name);
     }
-    return bench_.oracle.compare(trial.seed, outputs);
+    auto comparison = bench_.oracle.compare(trial.seed, outputs);
+    for (const auto& [part, seconds] : bench_.oracle.last_stages())
+      stages_.add("  oracle " + part, seconds);
+    return comparison;
   }
 
   struct Ran {
@@ -298,7 +304,11 @@ class Judging {
     stages_.begin("time");
     TimeHooks hooks;
     hooks.clean = [this](const Json& body) { return clean(body); };
-    hooks.compare = [&](const Json& body) { return compare(own, body); };
+    hooks.compare = [&](const Json& body) {
+      auto comparison = compare(own, body);
+      stages_.begin("time");
+      return comparison;
+    };
     hooks.broke = [this](const RunnerAnswer& answer) { broke(answer, "timing"); };
     hooks.fault = [this](Outcome outcome, std::string reason, std::string detail) {
       fault(outcome, std::move(reason), std::move(detail));
