@@ -9,6 +9,7 @@
 #include "device/info.h"
 #include "profile/metrics.h"
 #include "profile/sass.h"
+#include "profile/timeline.h"
 #include "task/task.h"
 
 namespace kp {
@@ -49,6 +50,7 @@ struct Profile {
   std::optional<Work> work;  // the task's
   Precision precision = Precision::strict;
   std::vector<KernelProfile> kernels;  // in launch order, one a launch that was profiled
+  std::optional<Timeline> timeline;    // from a trace
   Roofline roofline;
   std::vector<std::string> notes;  // what could not be read, and why
 

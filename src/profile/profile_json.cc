@@ -159,6 +159,7 @@ Json to_json(const Profile& p) {
             {"total_us", p.total_us()},
             {"kernels", std::move(kernels)},
             {"notes", p.notes}};
+  if (p.timeline) j["timeline"] = to_json(*p.timeline);
   if (p.device) j["device"] = to_json(*p.device);
   if (p.ceilings) j["ceilings"] = to_json(*p.ceilings);
   if (p.work)
@@ -179,6 +180,9 @@ Result<Profile> profile_from_json(const Json& j) {
   }
   if (j.contains("roofline")) {
     KP_ASSIGN(p.roofline, roofline_from_json(j["roofline"]));
+  }
+  if (j.contains("timeline")) {
+    KP_ASSIGN(p.timeline, timeline_from_json(j["timeline"]));
   }
   if (j.contains("device")) {
     KP_ASSIGN(p.device, device_info_from_json(j["device"]));
