@@ -34,7 +34,8 @@ Result<Json> once_request(Evaluator& evaluator, const Candidate& candidate, cons
   const Task& task = evaluator.task();
   KP_ASSIGN(ResolvedPlan plan, resolve(candidate.plan, task));
   Json tensors = Json::array();
-  for (const auto& t : evaluator.profiling_draw().tensors) tensors.push_back(to_json(t));
+  KP_ASSIGN(Draw draw, evaluator.profiling_draw());
+  for (const auto& t : draw.tensors) tensors.push_back(to_json(t));
   return Json{{"device", evaluator.device_index()},
               {"tensors", tensors},
               {"load", load_request(task, build, plan)}};
@@ -43,6 +44,7 @@ Result<Json> once_request(Evaluator& evaluator, const Candidate& candidate, cons
 Result<SanitizerReport> sanitize_candidate(Evaluator& evaluator, const Toolkit& toolkit,
                                            const Candidate& candidate, const Build& build,
                                            double timeout_s) {
+  auto turn = evaluator.take_turn();
   SanitizeRequest request;
   KP_ASSIGN(request.once, once_request(evaluator, candidate, build));
   request.timeout_s = timeout_s;
@@ -70,6 +72,7 @@ std::vector<Finding> findings_of(const SanitizerReport& report) {
 Result<Profile> profile_candidate(Evaluator& evaluator, const Toolkit& toolkit,
                                   const Ceilings& ceilings, const Candidate& candidate,
                                   const Build& build) {
+  auto turn = evaluator.take_turn();
   const Task& task = evaluator.task();
   KP_ASSIGN(Json once, once_request(evaluator, candidate, build));
   KP_ASSIGN(TempFolder folder, TempFolder::make("kernelpro-profile"));

@@ -155,9 +155,12 @@ Result<Build> Evaluator::finish_build(const Candidate& candidate) {
   return built;
 }
 
+std::unique_ptr<FileLock> Evaluator::take_turn() const {
+  return held_ || options_.shared_gpu ? nullptr : take_gpu(device_.uuid, options_.progress);
+}
+
 Result<Verdict> Evaluator::evaluate(const Candidate& candidate) {
-  std::unique_ptr<FileLock> lock;
-  if (!held_ && !options_.shared_gpu) lock = take_gpu(device_.uuid, options_.progress);
+  auto turn = take_turn();
   for (int attempt = 1;; ++attempt) {
     // Where there is no runner or oracle for the moment, the second try waits for it.
     if (attempt > 1) std::this_thread::sleep_for(std::chrono::duration<double>(kPause));

@@ -24,6 +24,8 @@ class Evaluator {
   void expect(const Candidate& candidate);
   // Error only when the environment fails; what the candidate does wrong is in the Verdict.
   Result<Verdict> evaluate(const Candidate& candidate);
+  // The GPU for this program alone while the result lives; evaluate() takes it itself.
+  std::unique_ptr<FileLock> take_turn() const;
   // Stages of what is done once per task: load, draw, truth, baselines.
   const std::vector<std::pair<std::string, double>>& setup_stages() const { return setup_; }
   int device_index() const { return runner_.device_index(); }
@@ -32,8 +34,10 @@ class Evaluator {
   const std::vector<Trial>& trials() const { return trials_; }
   const std::vector<Baseline>& baselines() const { return baselines_; }
   const EvaluateOptions& options() const { return options_; }
-  // The draw that profiling runs on: the task's own numbers.
-  const Draw& profiling_draw() const { return trials_.front().draw; }
+  // The draw that profiling runs on: the task's own numbers, on the GPU now.
+  Result<Draw> profiling_draw() {
+    return oracle_.draw(trials_.front().seed, trials_.front().variant, spill_);
+  }
 
  private:
   Evaluator(fs::path task, OracleOptions oracle_options, Oracle oracle, Runner runner,

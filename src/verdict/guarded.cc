@@ -140,7 +140,8 @@ DeviceStatus GuardedMemory::prepare() {
   const char* names[4] = {"writable", "guards", "outputs", "inputs"};
   for (std::size_t k = 0; k < 4; ++k) addresses[names[k]] = tables_ + starts[k] * sizeof(Region);
 
-  auto load = [&](ResolvedPlan plan, std::unique_ptr<Device::Program>& into) -> DeviceStatus {
+  auto load = [&](const ResolvedPlan& plan,
+                  std::unique_ptr<Device::Program>& into) -> DeviceStatus {
     auto program = device_.load(support_, plan, addresses);
     if (!program) return tl::make_unexpected(program.error());
     into = std::move(*program);
@@ -162,7 +163,7 @@ DeviceStatus GuardedMemory::prepare() {
         support_launch(local_bytes_ <= 1024 ? "kp_scrub_local_1k" : "kp_scrub_local_16k", blocks,
                        256, {PointerArg{"pattern"}}));
   }
-  if (auto s = load(std::move(fill), fill_); !s) return s;
+  if (auto s = load(fill, fill_); !s) return s;
 
   ResolvedPlan after;
   after.steps.emplace_back(MemsetStep{"results", 0, bytes(outputs.size() + guards.size(), 8)});
@@ -174,14 +175,14 @@ DeviceStatus GuardedMemory::prepare() {
     after.steps.emplace_back(
         launch("kp_count_others", guards,
                {PointerArg{"guards"}, PointerArg{"pattern"}, PointerArg{"guard results"}}));
-  if (auto s = load(std::move(after), after_); !s) return s;
+  if (auto s = load(after, after_); !s) return s;
 
   ResolvedPlan sums;
   sums.steps.emplace_back(MemsetStep{"results", 0, bytes(inputs.size(), 8)});
   if (!inputs.empty())
     sums.steps.emplace_back(
         launch("kp_checksums", inputs, {PointerArg{"inputs"}, PointerArg{"results"}, key}));
-  if (auto s = load(std::move(sums), inputs_); !s) return s;
+  if (auto s = load(sums, inputs_); !s) return s;
   // Guards hold a pattern from the start, fresh run or not.
   ready_ = true;
   return fill_fresh();

@@ -15,7 +15,7 @@ struct EvaluateOptions {
   double run_timeout_s = 10;      // of one run of the candidate
   double timing_budget_s = 0.12;  // of the candidate's samples, and of the baseline's as much again
   bool timing = true;
-  bool energy = false;    // takes about four seconds a candidate
+  bool energy = false;      // takes about four seconds a candidate
   bool shared_gpu = false;  // takes no lock: others may measure at the same time
   bool keep_gpu = false;    // no other kernelpro measures on this GPU before the Evaluator ends
   std::function<void(std::string_view stage)> progress;  // may be empty

@@ -1,6 +1,7 @@
 #include "verdict/rounds.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/clock.h"
 #include "base/rng.h"
@@ -87,7 +88,7 @@ Interval ratio_interval(const std::vector<double>& a, const std::vector<double>&
   }
   std::sort(ratios.begin(), ratios.end());
   auto at = [&](double share) {
-    return ratios[static_cast<std::size_t>(share * (kBootstrapRounds - 1) + 0.5)];
+    return ratios[static_cast<std::size_t>(std::lround(share * (kBootstrapRounds - 1)))];
   };
   return {at(0.025), at(0.975)};
 }

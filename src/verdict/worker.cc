@@ -102,7 +102,8 @@ class Worker {
     if (auto moved = memory_.place(Kind::input, pieces); !moved)
       return tl::make_unexpected(moved.error());
     for (const auto& piece : pieces) {
-      auto bytes = read_file(folder / piece.name);
+      fs::path file = folder / piece.name;
+      auto bytes = read_file(file);
       if (!bytes) return environment(bytes.error().message);
       if (auto s = device_.upload(memory_.at(Kind::input, piece.name), bytes->data(),
                                   static_cast<std::int64_t>(bytes->size()));
