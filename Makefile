@@ -2,17 +2,20 @@
 .DEFAULT_GOAL := help
 PRESET ?= dev
 ASAN_FOLDERS := base task candidate profile
+FUZZ_TIME ?= 60
+FUZZ_READERS ?=
 VENV := .venv
 BUILD := build/$(PRESET)
-APT := g++ cmake ninja-build ccache git clang-format-14 clang-tidy-14 python3 python3-venv \
+APT := g++ cmake ninja-build ccache git clang-14 clang-format-14 clang-tidy-14 python3 python3-venv \
        python3-torch python3-numpy nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libfmt-dev \
-       libexpected-dev libkainjow-mustache-dev libssl-dev libboost1.81-dev libgtest-dev
+       libexpected-dev libkainjow-mustache-dev libssl-dev libboost1.81-dev libsqlite3-dev libgtest-dev
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 help:
 	@echo "make demo     set up, build, and run the main job (with what this machine has)"
 	@echo "make test     set up, build, and run all tests that need no GPU"
-	@echo "make asan     the readers' tests under the sanitizers"
+	@echo "make asan     the readers' tests under the sanitizers, and 20 s of fuzzing"
+	@echo "make fuzz     every reader of outside text, FUZZ_TIME=60 seconds each, under the same"
 	@echo "make release  one portable binary: build/release/src/kernelpro"
 	@echo "make lint     clang-format and clang-tidy over the tree"
 	@echo "make format   rewrite the sources as clang-format wants them"
@@ -46,6 +49,11 @@ asan:
 	$(MAKE) configure PRESET=asan
 	cmake --build --preset asan --target $(ASAN_FOLDERS:%=%_tests)
 	for f in $(ASAN_FOLDERS); do build/asan/src/$${f}_tests --gtest_brief=1 || exit 1; done
+	tests/fuzz/run.sh 2
+
+# Inputs that no reader has seen: seconds for each reader; FUZZ_READERS="ncu_csv sass" picks some.
+fuzz: setup
+	tests/fuzz/run.sh $(FUZZ_TIME) $(FUZZ_READERS)
 
 demo: build
 	@bash tools/demo.sh $(BUILD)/src/kernelpro
@@ -60,4 +68,4 @@ format:
 release:
 	$(MAKE) build PRESET=release
 
-.PHONY: help setup configure build test asan release lint format demo
+.PHONY: help setup configure build test asan fuzz release lint format demo

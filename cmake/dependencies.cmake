@@ -10,6 +10,10 @@ find_package(Boost 1.81 REQUIRED)
 find_package(Threads REQUIRED)
 find_package(GTest 1.12 REQUIRED)
 
+# Static, so that the binary asks for nothing: it needs libc, libm and the loader only.
+find_library(KERNELPRO_SQLITE NAMES libsqlite3.a REQUIRED)
+find_path(KERNELPRO_SQLITE_INCLUDE NAMES sqlite3.h REQUIRED)
+
 find_path(KERNELPRO_CUDA_INCLUDE
   NAMES cuda.h
   HINTS ENV CUDA_HOME

@@ -31,6 +31,7 @@ int show(const ProfileCommand& command, const Profile& profile) {
   Findings findings = run_tools(profile, all_tools());
   std::vector<Directive> directives = make_directives(findings, command.directives);
   if (!command.json) {
+    for (const std::string& source : profile.sources) fmt::print("read {}\n", source);
     fmt::print("{}\n", describe(profile, findings, directives));
     return kExitOk;
   }
@@ -96,8 +97,9 @@ void add_profile_command(CLI::App& app, int& exit_code) {
   CLI::App* sub = app.add_subcommand(
       "profile", "Say what is wrong with a kernel: on a task, or from recorded telemetry files");
   add_task_options(*sub, command->task, "TASK_OR_FILE");
-  sub->add_option("CANDIDATE_OR_FILES", command->more,
-                  "a candidate of the task; or more files (ncu CSV pages, SASS)");
+  sub->add_option(
+      "CANDIDATE_OR_FILES", command->more,
+      "a candidate of the task; or more files (pages and reports of ncu and nsys, SASS)");
   sub->add_option("--directives", command->directives, "how many to print")->capture_default_str();
   sub->add_flag("--json", command->json, "as JSON on stdout");
   sub->callback([command, &exit_code] {

@@ -52,7 +52,8 @@ struct Profile {
   std::vector<KernelProfile> kernels;  // in launch order, one a launch that was profiled
   std::optional<Timeline> timeline;    // from a trace
   Roofline roofline;
-  std::vector<std::string> notes;  // what could not be read, and why
+  std::vector<std::string> sources;  // what was read: "a.csv: raw page of Nsight Compute"
+  std::vector<std::string> notes;    // what could not be read, and why
 
   double total_us() const;                // sum of the kernels' durations
   const KernelProfile* dominant() const;  // longest kernel; null when none

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "profile/profile.h"
 
 namespace kp {
@@ -135,6 +137,8 @@ Result<KernelProfile> kernel_from_json(const Json& j) {
       auto metric = metric_named(name);
       if (!metric) continue;  // a newer program's
       KP_ASSIGN(double number, get_double(value, "value", "profile metric " + name));
+      if (!(number >= 0) || !std::isfinite(number))
+        return fail(fmt::format("profile metric {}: {} is no measurement", name, number));
       std::string unit = string_or(value, "unit", info_of(*metric).unit);
       if (unit != info_of(*metric).unit)
         return fail(fmt::format("profile metric {}: has the unit \"{}\", not \"{}\"", name, unit,
@@ -159,6 +163,7 @@ Json to_json(const Profile& p) {
             {"total_us", p.total_us()},
             {"kernels", std::move(kernels)},
             {"notes", p.notes}};
+  if (!p.sources.empty()) j["sources"] = p.sources;
   if (p.timeline) j["timeline"] = to_json(*p.timeline);
   if (p.device) j["device"] = to_json(*p.device);
   if (p.ceilings) j["ceilings"] = to_json(*p.ceilings);
@@ -191,9 +196,10 @@ Result<Profile> profile_from_json(const Json& j) {
   if (j.contains("work"))
     p.work = Work{double_or(j["work"], "bytes", 0), double_or(j["work"], "matmul_flops", 0),
                   double_or(j["work"], "other_flops", 0)};
-  if (j.contains("notes") && j["notes"].is_array()) {
-    for (const Json& note : j["notes"]) {
-      if (note.is_string()) p.notes.push_back(note.get<std::string>());
+  for (auto [key, out] : {std::pair("sources", &p.sources), {"notes", &p.notes}}) {
+    if (!j.contains(key) || !j[key].is_array()) continue;
+    for (const Json& line : j[key]) {
+      if (line.is_string()) out->push_back(line.get<std::string>());
     }
   }
   return p;

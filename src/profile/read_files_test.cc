@@ -67,6 +67,23 @@ TEST(ReadSource, CutTablesNeverCrashAndNoSassIsAnError) {
   EXPECT_TRUE(contains(none.error().hint, "--page source"));
 }
 
+TEST(ReadSource, CountsThatMayBeThousandsAreUnknown) {
+  auto count = [](const char* executed) {
+    auto f = read_ncu_source(
+        "\"Kernel Name\",\"f\"\n\"#\",\"Address\",\"Source\",\"Instructions "
+        "Executed\"\n\"0\",\"0x10\",\"EXIT\",\"" +
+            std::string(executed) + "\"\n",
+        "s.csv");
+    EXPECT_TRUE(f.has_value());
+    return f ? f->at(0).code.at(0).executed : -2;
+  };
+  EXPECT_EQ(count("1234"), 1234);
+  EXPECT_EQ(count("1,234"), 1234);
+  EXPECT_EQ(count("1.234"), -1);
+  EXPECT_EQ(count("1e300"), -1);
+  EXPECT_EQ(count("n/a"), -1);
+}
+
 TEST(ReadFiles, PagesOfTheSameKernelsAreMerged) {
   auto p = read_profile_files({kRecorded / "ncu_source_sass.csv", kRecorded / "ncu_details.csv",
                                kRecorded / "ncu_raw_full.csv"});
@@ -93,7 +110,80 @@ TEST(ReadFiles, DisassemblyAloneAndJsonOfOurOwn) {
   ASSERT_TRUE(write_file(json, dump_json(to_json(*p))));
   auto again = read_profile_files({json});
   ASSERT_TRUE(again) << again.error().text();
+  ASSERT_EQ(again->sources.size(), 2U);
+  EXPECT_TRUE(contains(again->sources[0], "profile of kernelpro")) << again->sources[0];
+  EXPECT_TRUE(contains(again->sources[1], "SASS")) << again->sources[1];
+  again->sources = p->sources;
   EXPECT_EQ(to_json(*again), to_json(*p));
+}
+
+TEST(ReadFiles, ContentTellsTheKindWhateverTheName) {
+  auto folder = TempFolder::make("kp-profile").value();
+  struct Case {
+    fs::path from;
+    const char* kind;
+  };
+  const Case cases[] = {{kRecorded / "ncu_raw_full.csv", "raw page"},
+                        {kRecorded / "ncu_details.csv", "details page"},
+                        {kRecorded / "ncu_source_sass.csv", "source page"},
+                        {kRoot / "tests/data/nsys/stats.csv", "stats (CSV)"},
+                        {kRoot / "tests/data/nsys/trace.sqlite", "SQLite export"},
+                        {kRoot / "tests/data/sass/access_widths.nvdisasm.txt", "SASS"}};
+  for (const Case& c : cases) {
+    fs::path copy = folder.path() / "x.bin";
+    ASSERT_TRUE(write_file(copy, read_file(c.from).value()));
+    auto p = read_profile_files({copy});
+    ASSERT_TRUE(p) << p.error().text();
+    ASSERT_EQ(p->sources.size(), 1U);
+    EXPECT_TRUE(contains(p->sources[0], c.kind)) << p->sources[0];
+    EXPECT_FALSE(p->kernels.empty()) << c.kind;
+  }
+}
+
+TEST(ReadFiles, ATraceAddsItsTimelineToCounters) {
+  auto p =
+      read_profile_files({kRoot / "tests/data/nsys/trace.sqlite", kRecorded / "ncu_raw_full.csv"});
+  ASSERT_TRUE(p) << p.error().text();
+  EXPECT_EQ(p->kernels.size(), 6U);
+  EXPECT_DOUBLE_EQ(p->kernels[1].get(Metric::duration_us).value_or(-1), 3154.656);
+  ASSERT_TRUE(p->timeline);
+  EXPECT_EQ(p->timeline->events.size(), 6U);
+}
+
+// Programs that answer as ncu and nsys do; what they are asked for is kept in a file.
+TEST(ReadFiles, ReportsAreOpenedByTheirOwnPrograms) {
+  auto folder = TempFolder::make("kp-report").value();
+  fs::path report = folder.path() / "my run.ncu-rep";
+  ASSERT_TRUE(write_file(report, std::string_view("NVR\0\1\2", 6)));
+  Toolkit programs;
+  auto none = import_ncu_report(programs, report);
+  ASSERT_FALSE(none);
+  EXPECT_TRUE(contains(none.error().text(), "ncu --import")) << none.error().text();
+  auto no_nsys = export_nsys_report(programs, report, folder.path() / "o.sqlite");
+  ASSERT_FALSE(no_nsys);
+  EXPECT_TRUE(contains(no_nsys.error().text(), "nsys export")) << no_nsys.error().text();
+
+  fs::path fake = folder.path() / "ncu";
+  std::string raw = (kRecorded / "ncu_raw_full.csv").string();
+  std::string source = (kRecorded / "ncu_source_sass.csv").string();
+  ASSERT_TRUE(write_file(fake, "#!/bin/sh\necho \"$@\" >> '" + folder.path().string() +
+                                   "/asked'\ncase \"$*\" in *source*) cat '" + source +
+                                   "';; *) cat '" + raw + "';; esac\n"));
+  fs::permissions(fake, fs::perms::owner_all);
+  programs.ncu = fake.string();
+  auto pages = import_ncu_report(programs, report);
+  ASSERT_TRUE(pages) << pages.error().text();
+  EXPECT_EQ(pages->raw, recorded("ncu_raw_full.csv"));
+  EXPECT_EQ(pages->source, recorded("ncu_source_sass.csv"));
+  std::string asked = read_file(folder.path() / "asked").value();
+  EXPECT_TRUE(contains(asked, "--import " + report.string() + " --csv --page raw")) << asked;
+
+  ASSERT_TRUE(write_file(fake, "#!/bin/sh\necho '==ERROR== Failed to open the report' ; exit 1\n"));
+  fs::permissions(fake, fs::perms::owner_all);
+  auto failed = import_ncu_report(programs, report);
+  ASSERT_FALSE(failed);
+  EXPECT_TRUE(contains(failed.error().message, "Failed to open the report"));
+  EXPECT_TRUE(contains(failed.error().message, "my run.ncu-rep"));
 }
 
 TEST(ReadFiles, BadFilesAreNamed) {

@@ -10,6 +10,7 @@
 #include "profile/csv.h"
 #include "profile/names.h"
 #include "profile/ncu_cells.h"
+#include "profile/ncu_launch.h"
 #include "profile/ncu_log.h"
 #include "profile/read.h"
 
@@ -71,22 +72,6 @@ bool is_integer(std::string_view s) {
   return !s.empty() && std::all_of(s.begin(), s.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// "(256, 1, 1)"; zeros when it is anything else.
-Dim3 parse_dim3(std::string_view text) {
-  Dim3 dim{0, 0, 0};
-  std::string_view inner = trim(text);
-  if (inner.size() < 2 || inner.front() != '(' || inner.back() != ')') return dim;
-  auto parts = split(inner.substr(1, inner.size() - 2), ',');
-  if (parts.size() != 3) return dim;
-  Dim3 read{0, 0, 0};
-  for (std::size_t i = 0; i < 3; ++i) {
-    std::string_view p = trim(parts[i]);
-    auto [end, error] = std::from_chars(p.data(), p.data() + p.size(), read[i]);
-    if (error != std::errc() || end != p.data() + p.size()) return dim;
-  }
-  return read;
-}
-
 KernelProfile kernel_of(const Header& header, const CsvRecord& record) {
   KernelProfile kernel;
   kernel.signature = std::string(header.get(record, "Kernel Name"));
@@ -105,9 +90,12 @@ std::optional<DeviceInfo> device_of(const Header& header, const CsvRecord& recor
   auto number = [&](std::string_view name) -> double {
     ParsedNumber n =
         parse_number(header.get(record, fmt::format("device__attribute_{}", name)), style);
-    return n.problem == NotANumber::none ? n.value : 0;
+    return n.problem == NotANumber::none && n.value < 9e15 ? n.value : 0;
   };
-  auto integer = [&](std::string_view name) { return static_cast<int>(number(name)); };
+  auto integer = [&](std::string_view name) {
+    double value = number(name);
+    return value < 2147483648.0 ? static_cast<int>(value) : 0;
+  };
   auto big = [&](std::string_view name) { return static_cast<std::int64_t>(number(name)); };
   d.cc_major = integer("compute_capability_major");
   d.cc_minor = integer("compute_capability_minor");
@@ -271,6 +259,11 @@ Result<Profile> read_ncu_csv(std::string_view text, std::string_view name) {
   text = without_bom(text);
   auto at = find_header(text);
   if (!at) {
+    if (starts_with(text, "\"ID\";") || starts_with(text, "ID;"))
+      return fail(fmt::format("{}: has semicolons where ncu writes commas: a spreadsheet saved it, "
+                              "and may have changed its numbers",
+                              name),
+                  std::string(kExport));
     NcuTrouble trouble = ncu_trouble(text);
     if (trouble.kind != NcuTrouble::Kind::none)
       return fail(fmt::format("{}: {}", name, trouble.message), trouble.hint);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <set>
 
 #include "base/text.h"
@@ -43,9 +44,11 @@ void make_relative(SassInstruction& i, std::uint64_t base, std::uint64_t end) {
     i.operands.replace(at, std::string::npos, fmt::format("{:#x}", *target - base));
 }
 
+// -1 for what is no count: "1.234" is thousands in some locales, so it is none either.
 std::int64_t count_of(std::string_view text) {
   ParsedNumber n = parse_number(text, NumberStyle::point);
-  return n.problem == NotANumber::none ? static_cast<std::int64_t>(n.value) : -1;
+  bool count = n.problem == NotANumber::none && n.value < 9e15 && n.value == std::floor(n.value);
+  return count ? static_cast<std::int64_t>(n.value) : -1;
 }
 
 class SourceReader {

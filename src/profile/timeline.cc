@@ -12,6 +12,8 @@ std::string_view name_of(GpuWork work) {
       return "copy";
     case GpuWork::fill:
       return "fill";
+    case GpuWork::graph:
+      return "graph";
     default:
       return "kernel";
   }

@@ -10,7 +10,12 @@
 
 namespace kp {
 
-enum class GpuWork { kernel, copy, fill };  // fill: memset
+enum class GpuWork {
+  kernel,
+  copy,
+  fill,   // memset
+  graph,  // a whole CUDA graph, where the trace does not look into it
+};
 std::string_view name_of(GpuWork work);
 
 // One piece of work on the GPU. Times are on the trace's clock.
@@ -39,7 +44,7 @@ struct TimeSum {
 struct Timeline {
   std::vector<GpuEvent> events;    // by start; empty when only sums were given
   std::vector<TimeSum> kernels;    // by name, most time first
-  std::vector<TimeSum> transfers;  // copies and fills
+  std::vector<TimeSum> transfers;  // copies, fills and whole graphs
   std::vector<TimeSum> calls;      // CUDA calls of the host: "cudaLaunchKernel"
   // From the events, 0 without them. Work of several streams that overlaps is busy once; each
   // device counts for itself, and the figures are sums over the devices.

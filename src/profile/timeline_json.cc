@@ -27,10 +27,10 @@ Json to_json(const GpuEvent& e) {
 }
 
 Result<GpuWork> parse_work(std::string_view name) {
-  for (GpuWork work : {GpuWork::kernel, GpuWork::copy, GpuWork::fill}) {
+  for (GpuWork work : {GpuWork::kernel, GpuWork::copy, GpuWork::fill, GpuWork::graph}) {
     if (name == name_of(work)) return work;
   }
-  return fail(fmt::format("{}: no work \"{}\" (kernel, copy, fill)", kWhere, name));
+  return fail(fmt::format("{}: no work \"{}\" (kernel, copy, fill, graph)", kWhere, name));
 }
 
 Dim3 dim3_from_json(const Json& j, const char* key) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "directives/words.h"
@@ -28,14 +29,41 @@ std::string cell(const KernelProfile& k, Metric metric) {
   return *value >= 1000 ? fmt::format("{:.0f}", *value) : fmt::format("{:.1f}", *value);
 }
 
+// Times of a trace: what ran, what did not, and what the host spent on launches.
+std::string timeline_text(const Timeline& t) {
+  std::string out;
+  if (!t.events.empty())
+    out += fmt::format(
+        "Timeline: {} pieces of work in {:.1f} us, busy {:.1f} us; {} gaps, together {:.1f} us, "
+        "the "
+        "largest {:.1f} us.",
+        static_cast<std::int64_t>(t.events.size()) + t.left_out, t.span_us, t.busy_us, t.gaps,
+        t.gap_us, t.largest_gap_us);
+  if (t.graph_nodes > 0) out += fmt::format(" {} launched by CUDA graphs.", t.graph_nodes);
+  constexpr std::size_t kMost = 8;  // of each kind
+  for (const auto* sums : {&t.kernels, &t.transfers, &t.calls}) {
+    const char* what = sums == &t.kernels ? "kernel" : sums == &t.calls ? "call" : "transfer";
+    for (std::size_t i = 0; i < std::min(kMost, sums->size()); ++i) {
+      const TimeSum& s = (*sums)[i];
+      out += fmt::format("\n  {:<9}{:>8} x {:>12.1f} us  {}", what, s.count, s.total_us,
+                         s.name.substr(0, 60));
+    }
+  }
+  return out;
+}
+
 std::string kernel_table(const Profile& profile) {
   std::string out = fmt::format("{:<28}", "kernel");
   for (const auto& c : kColumns) out += fmt::format("{:>10}", c.title);
-  for (const auto& k : profile.kernels) {
+  constexpr std::size_t kMostRows = 60;
+  for (std::size_t i = 0; i < std::min(kMostRows, profile.kernels.size()); ++i) {
+    const KernelProfile& k = profile.kernels[i];
     std::string name = k.kernel.size() > 27 ? k.kernel.substr(0, 24) + "..." : k.kernel;
     out += fmt::format("\n{:<28}", name);
     for (const auto& c : kColumns) out += fmt::format("{:>10}", cell(k, c.metric));
   }
+  if (profile.kernels.size() > kMostRows)
+    out += fmt::format("\n... and {} more launches", profile.kernels.size() - kMostRows);
   return out;
 }
 
@@ -55,6 +83,7 @@ std::string describe(const Profile& profile, const Findings& findings,
   std::string out;
   if (profile.device) out += profile.device->name + "\n";
   out += roofline_text(profile.roofline) + "\n\n" + kernel_table(profile) + "\n";
+  if (profile.timeline) out += "\n" + timeline_text(*profile.timeline) + "\n";
   if (directives.empty()) out += "\nNo tool has anything to say.\n";
   for (const auto& d : directives)
     out += fmt::format("\n{}. {} [{}: at most {:.2f}x, confidence {:.0f} %]\n{}\n", d.id.substr(1),
