@@ -1,11 +1,16 @@
 # Writes OUT: a table of {path, text} of the files that LIST names under ROOT. The assembler includes
-# the bytes (.incbin), so a large asset costs no compile time.
+# the bytes (.incbin), so a large asset costs no compile time. A line "path=FILE" names a file elsewhere.
 file(STRINGS ${LIST} names)
 set(body "")
 set(rows "")
 set(i 0)
 foreach(n ${names})
-  string(APPEND body "asm(\".section .rodata\\n.global kp_asset_${i}\\nkp_asset_${i}:\\n.incbin \\\"${ROOT}/${n}\\\"\\n\"\n    \".global kp_asset_${i}_end\\nkp_asset_${i}_end:\\n.byte 0\\n.previous\\n\");\nextern \"C\" const char kp_asset_${i}[];\nextern \"C\" const char kp_asset_${i}_end[];\n")
+  set(file "${ROOT}/${n}")
+  if(n MATCHES "^([^=]+)=(.+)$")
+    set(n "${CMAKE_MATCH_1}")
+    set(file "${CMAKE_MATCH_2}")
+  endif()
+  string(APPEND body "asm(\".section .rodata\\n.global kp_asset_${i}\\nkp_asset_${i}:\\n.incbin \\\"${file}\\\"\\n\"\n    \".global kp_asset_${i}_end\\nkp_asset_${i}_end:\\n.byte 0\\n.previous\\n\");\nextern \"C\" const char kp_asset_${i}[];\nextern \"C\" const char kp_asset_${i}_end[];\n")
   string(APPEND rows "    {\"${n}\", kp_asset_${i}, kp_asset_${i}_end},\n")
   math(EXPR i "${i}+1")
 endforeach()

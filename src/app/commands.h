@@ -22,6 +22,7 @@ void add_doctor_command(CLI::App& app, int& exit_code);
 void add_evaluate_command(CLI::App& app, int& exit_code);
 void add_profile_command(CLI::App& app, int& exit_code);
 void add_optimize_command(CLI::App& app, int& exit_code);
+void add_tools_command(CLI::App& app, int& exit_code);
 // worker, oracle, compile: this program's own processes; hidden from the help.
 void add_process_commands(CLI::App& app, int& exit_code);
 

@@ -29,6 +29,7 @@ int run(int argc, char** argv) {
   add_evaluate_command(app, exit_code);
   add_profile_command(app, exit_code);
   add_optimize_command(app, exit_code);
+  add_tools_command(app, exit_code);
   add_process_commands(app, exit_code);
   try {
     app.parse(argc, argv);

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "findings/tool.h"
+#include "profile/roofline.h"
 
 namespace kp {
 namespace {
@@ -31,6 +32,17 @@ std::vector<Group> group_launches(const Profile& profile) {
     it->us += us;
   }
   return groups;
+}
+
+// Without a task there is no theory of the whole, and kernels of a file may have nothing to do with
+// each other: each is judged by its own measurement.
+bool judged_alone(const Profile& profile) {
+  return !profile.roofline.by_theory && profile.roofline.by_measurement;
+}
+
+BoundClass class_of(const KernelProfile& kernel, const Profile& profile) {
+  if (!judged_alone(profile)) return profile.roofline.bound;
+  return measured_class(kernel, profile.ceilings).value_or(profile.roofline.bound);
 }
 
 std::string missing(const Tool& tool, const KernelProfile& kernel) {
@@ -64,7 +76,6 @@ double whole_gain(double share, double local_gain) {
 
 Findings run_tools(const Profile& profile, const std::vector<Tool>& tools) {
   Findings result;
-  BoundClass bound = profile.roofline.bound;
   double total_us = profile.total_us();
   std::vector<Group> groups = group_launches(profile);
   for (const Group& group : groups) {
@@ -77,12 +88,14 @@ Findings run_tools(const Profile& profile, const std::vector<Tool>& tools) {
                                             share * 100, kLeastShare * 100)});
       continue;
     }
+    BoundClass bound = class_of(kernel, profile);
     for (const Tool& tool : tools) {
       auto skip = [&](std::string why) {
         result.skipped.push_back({std::string(tool.name), kernel.kernel, std::move(why)});
       };
       if (std::find(tool.classes.begin(), tool.classes.end(), bound) == tool.classes.end()) {
-        skip(fmt::format("off for {}-bound tasks", name_of(bound)));
+        skip(fmt::format("off for {}-bound {}", name_of(bound),
+                         judged_alone(profile) ? "kernels" : "tasks"));
         continue;
       }
       if (std::string lacks = missing(tool, kernel); !lacks.empty()) {

@@ -25,13 +25,22 @@ enum class Metric {
   global_load_sectors,
   global_store_requests,
   global_store_sectors,
+  global_load_bytes_per_sector,   // that threads asked for, 32 at best
+  global_store_bytes_per_sector,  // the same
   shared_load_wavefronts,
   shared_store_wavefronts,
   shared_load_requests,
   shared_store_requests,
   shared_bank_conflicts,
+  shared_load_bank_conflicts,
+  shared_store_bank_conflicts,
+  global_atomic_requests,  // that return a value
+  global_atomic_sectors,
+  global_reduction_requests,  // that return none
+  global_reduction_sectors,
   local_load_sectors,
   local_store_sectors,
+  local_spill_requests,
   instructions_executed,
   ipc_active,
   issue_active_pct,
@@ -49,7 +58,9 @@ enum class Metric {
   dynamic_smem_bytes,
   threads_per_block,
   grid_blocks,
-  threads_per_instruction,  // average active threads, 32 at best
+  threads_per_instruction,          // average active threads, 32 at best
+  enabled_threads_per_instruction,  // the same without those that a predicate turns off
+  uniform_branches_pct,
   fp32_pipe_pct,
   fp64_pipe_pct,
   tensor_pipe_pct,

@@ -134,7 +134,7 @@ std::string_view without_suffix(std::string_view unit,
 }
 
 std::optional<double> to_bytes(std::string_view unit) {
-  std::string_view noun = without_suffix(unit, {"/block"});
+  std::string_view noun = without_suffix(unit, {"/block", "/sector"});
   if (auto factor = prefixed(noun, "byte")) return factor;
   if (auto factor = prefixed(noun, "sector")) return *factor * 32;
   return std::nullopt;

@@ -117,6 +117,23 @@ Roofline roofline_of(const Work& work, const Ceilings& ceilings, Precision preci
   return r;
 }
 
+// The peak that ncu knows is the data sheet's; DRAM is held against what was measured.
+static double dram_of_ceiling(const KernelProfile& kernel,
+                              const std::optional<Ceilings>& ceilings) {
+  auto gbs = kernel.get(Metric::dram_gbs);
+  return gbs && ceilings && ceilings->dram_gbs > 0 ? 100 * *gbs / ceilings->dram_gbs : 0;
+}
+
+std::optional<BoundClass> measured_class(const KernelProfile& kernel,
+                                         const std::optional<Ceilings>& ceilings) {
+  auto sm = kernel.get(Metric::sm_throughput_pct);
+  auto memory = kernel.get(Metric::memory_throughput_pct);
+  if (!sm || !memory) return std::nullopt;
+  double memory_pct = std::max(*memory, dram_of_ceiling(kernel, ceilings));
+  if (*sm < kLatencyBoundPct && memory_pct < kLatencyBoundPct) return BoundClass::latency;
+  return *sm > memory_pct ? BoundClass::compute : BoundClass::memory;
+}
+
 void add_measurement(Profile& profile) {
   Roofline& r = profile.roofline;
   auto say = [&](const std::string& text) { r.why += (r.why.empty() ? "" : " ") + text; };
@@ -128,14 +145,9 @@ void add_measurement(Profile& profile) {
                     : "Nothing was measured either; the tools for latency-bound kernels are on.");
     return;
   }
-  // The peak that ncu knows is the data sheet's; DRAM is held against what was measured.
-  auto gbs = kernel->get(Metric::dram_gbs);
-  double of_ceiling = 0;
-  if (gbs && profile.ceilings && profile.ceilings->dram_gbs > 0)
-    of_ceiling = 100 * *gbs / profile.ceilings->dram_gbs;
+  double of_ceiling = dram_of_ceiling(*kernel, profile.ceilings);
   double memory_pct = std::max(*memory, of_ceiling);
-  BoundClass measured = *sm > memory_pct ? BoundClass::compute : BoundClass::memory;
-  if (*sm < kLatencyBoundPct && memory_pct < kLatencyBoundPct) measured = BoundClass::latency;
+  BoundClass measured = *measured_class(*kernel, profile.ceilings);
   r.by_measurement = measured;
   say(
       fmt::format("By measurement: {} uses {:.4g} % of the multiprocessors' peak and {:.4g} % of "

@@ -17,4 +17,8 @@ Roofline roofline_of(const Work& work, const Ceilings& ceilings, Precision preci
 // `why` says so. Without theory the measurement decides.
 void add_measurement(Profile& profile);
 
+// The class of one kernel by its counters; nothing when they are missing.
+std::optional<BoundClass> measured_class(const KernelProfile& kernel,
+                                         const std::optional<Ceilings>& ceilings);
+
 }  // namespace kp

@@ -44,6 +44,13 @@ struct SassSummary {
 // All functions of a disassembly, in order. Text without any function is an Error.
 Result<std::vector<SassSummary>> parse_sass(std::string_view text);
 
+// Bits that a thread moves, from the modifiers: ".E.128", ".U8"; 32 when none says otherwise.
+int access_bits(std::string_view opcode);
+
+// How often an instruction counts beside others of its function: its executions where they are
+// known; else those in loops once and, when the function has loops, the others not at all.
+double weight_of(const SassSummary& function, const SassInstruction& instruction);
+
 // Fills the counts from `code` (also marks loops).
 void summarize(SassSummary& function);
 

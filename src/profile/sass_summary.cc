@@ -13,24 +13,6 @@ bool any_of(std::string_view op, std::initializer_list<std::string_view> names) 
   return false;
 }
 
-// Bits that a thread moves, from the modifiers: ".E.128", ".U8"; 32 when none says otherwise.
-int access_bits(std::string_view opcode) {
-  auto parts = split(opcode, '.');
-  if (any_of(parts[0], {"LDSM", "STSM"})) {  // ldmatrix, stmatrix: .1/.2/.4 matrices of 8x8 halves
-    std::string_view last = parts.back();
-    return last == "4" ? 128 : last == "2" ? 64 : 32;
-  }
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    std::string_view p = parts[i];
-    if (p == "U8" || p == "S8") return 8;
-    if (p == "U16" || p == "S16") return 16;
-    if (p == "64") return 64;
-    if (p == "128") return 128;
-    if (p == "256") return 256;
-  }
-  return 32;
-}
-
 void count(SassSummary& s, const SassInstruction& i) {
   if (i.predicate == "@!PT") return;  // never executed: filler before asynchronous copies
   std::string_view op = base_opcode(i.opcode);
@@ -66,6 +48,29 @@ void count(SassSummary& s, const SassInstruction& i) {
 }
 
 }  // namespace
+
+int access_bits(std::string_view opcode) {
+  auto parts = split(opcode, '.');
+  if (any_of(parts[0], {"LDSM", "STSM"})) {  // ldmatrix, stmatrix: .1/.2/.4 matrices of 8x8 halves
+    std::string_view last = parts.back();
+    return last == "4" ? 128 : last == "2" ? 64 : 32;
+  }
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    std::string_view p = parts[i];
+    if (p == "U8" || p == "S8") return 8;
+    if (p == "U16" || p == "S16") return 16;
+    if (p == "64") return 64;
+    if (p == "128") return 128;
+    if (p == "256") return 256;
+  }
+  return 32;
+}
+
+double weight_of(const SassSummary& function, const SassInstruction& instruction) {
+  if (instruction.predicate == "@!PT") return 0;
+  if (instruction.executed >= 0) return static_cast<double>(instruction.executed);
+  return function.loops == 0 || instruction.in_loop ? 1 : 0;
+}
 
 void summarize(SassSummary& s) {
   while (!s.code.empty() && s.code.back().opcode == "NOP") s.code.pop_back();

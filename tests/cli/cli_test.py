@@ -74,6 +74,18 @@ class BadInput(unittest.TestCase):
         for word in words:
             self.assertIn(word, done.stderr)
 
+    def test_tools_are_listed_and_shown(self):
+        folders = sorted(p.parent.name for p in (ROOT / "src/findings/tools").glob("*/tool.cc"))
+        listed = json.loads(kernelpro("tools", "--json").stdout)["tools"]
+        self.assertEqual([t["name"] for t in listed], folders)
+        lines = kernelpro("tools").stdout.splitlines()
+        self.assertEqual([line.split()[0] for line in lines], folders)
+        for name in folders:
+            page = (ROOT / "src/findings/tools" / name / "tool.md").read_text()
+            self.assertEqual(kernelpro("tools", "show", name).stdout, page)
+        self.refused(kernelpro("tools", "show", "nonsense"), "vectorization")
+        self.assertEqual(kernelpro("tools", "show").returncode, 2)
+
     def test_missing_files(self):
         self.refused(kernelpro("profile", "/no/such/file.csv"), "/no/such/file.csv")
         self.refused(kernelpro("evaluate", "/no/task.toml", "/no/candidate.cu"), "/no/candidate.cu")

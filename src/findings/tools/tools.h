@@ -5,9 +5,18 @@
 
 namespace kp {
 
+Tool bank_conflicts_tool();
+Tool barrier_stall_tool();
+Tool branch_divergence_tool();
 Tool high_dram_throughput_tool();
+Tool high_register_usage_tool();
+Tool instruction_mix_tool();
+Tool memory_coalescing_tool();
 Tool occupancy_limiter_tool();
+Tool register_spill_tool();
+Tool shared_memory_tiling_tool();
 Tool tensor_core_tool();
+Tool uncoalesced_access_tool();
 Tool vectorization_tool();
 Tool warp_stall_tool();
 
