@@ -67,6 +67,28 @@ void make_whole(Finding& finding, const Profile& profile, double share) {
   finding.predicted_gain = gain;
 }
 
+// Tools of the whole.
+void run_on_timeline(const Profile& profile, const std::vector<Tool>& tools, Findings& result) {
+  const KernelProfile none;
+  const KernelProfile* longest = profile.dominant();
+  const KernelProfile& kernel = longest != nullptr ? *longest : none;
+  for (const Tool& tool : tools) {
+    if (!tool.needs_timeline) continue;
+    if (!profile.timeline) {
+      if (longest == nullptr) continue;
+      result.skipped.push_back(
+          {std::string(tool.name), kernel.kernel, "needs a timeline, which the profile lacks"});
+      continue;
+    }
+    for (Finding& finding : tool.run({profile, kernel, 1})) {
+      finding.tool = tool.name;
+      finding.numbers["kernel_gain"] = finding.predicted_gain;
+      finding.numbers["share_pct"] = 100;
+      result.findings.push_back(std::move(finding));
+    }
+  }
+}
+
 }  // namespace
 
 double whole_gain(double share, double local_gain) {
@@ -90,6 +112,7 @@ Findings run_tools(const Profile& profile, const std::vector<Tool>& tools) {
     }
     BoundClass bound = class_of(kernel, profile);
     for (const Tool& tool : tools) {
+      if (tool.needs_timeline) continue;
       auto skip = [&](std::string why) {
         result.skipped.push_back({std::string(tool.name), kernel.kernel, std::move(why)});
       };
@@ -109,6 +132,7 @@ Findings run_tools(const Profile& profile, const std::vector<Tool>& tools) {
       }
     }
   }
+  run_on_timeline(profile, tools, result);
   auto worth = [](const Finding& f) { return (f.predicted_gain - 1) * f.confidence; };
   std::stable_sort(result.findings.begin(), result.findings.end(),
                    [&](const Finding& a, const Finding& b) { return worth(a) > worth(b); });

@@ -23,6 +23,10 @@ struct Tool {
   // of light, and adds the numbers kernel_gain and share_pct.
   std::vector<Finding> (*run)(const ToolInput& input) = nullptr;
   std::vector<Metric> also_reads = {};  // sharpens the finding where it is there
+  // Judges the whole by the timeline: runs once, with the longest kernel (an empty one when the
+  // profile has none), and its gain is the whole's. The roofline does not bound it: gaps are no
+  // kernel's time.
+  bool needs_timeline = false;
 };
 
 const std::vector<Tool>& all_tools();

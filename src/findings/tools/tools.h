@@ -5,16 +5,19 @@
 
 namespace kp {
 
+Tool async_copy_tool();
 Tool bank_conflicts_tool();
 Tool barrier_stall_tool();
 Tool branch_divergence_tool();
 Tool high_dram_throughput_tool();
 Tool high_register_usage_tool();
 Tool instruction_mix_tool();
+Tool launch_overhead_tool();
 Tool memory_coalescing_tool();
 Tool occupancy_limiter_tool();
 Tool register_spill_tool();
 Tool shared_memory_tiling_tool();
+Tool tail_effect_tool();
 Tool tensor_core_tool();
 Tool uncoalesced_access_tool();
 Tool vectorization_tool();
