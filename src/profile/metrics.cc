@@ -8,10 +8,10 @@ namespace {
 
 // Counter names as Nsight Compute wrote them on an H200 (examples/recorded/ncu_raw_full.csv); those
 // that its full set does not hold (sass_thread_inst_executed_op_*.sum, inst_executed_pipe_tensor_*)
-// are from its Kernel Profiling Guide. Sector counts may stand in for bytes: 32 bytes each. Only names
-// on compute capability 9.0 were seen; on others they are taken to be the same, and a second name in a
-// row is an older one from that guide, never seen by us. What a device lacks is left out of a
-// collection, and the tools that need it say so.
+// are from its Kernel Profiling Guide. Sector counts may stand in for bytes: 32 bytes each. Only
+// names on compute capability 9.0 were seen; on others they are taken to be the same, and a second
+// name in a row is an older one from that guide, never seen by us. What a device lacks is left out
+// of a collection, and the tools that need it say so.
 #define KP_M(metric) Metric::metric, #metric
 #define KP_STALL(metric, reason, meaning)                                       \
   {                                                                             \
