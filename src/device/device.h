@@ -74,7 +74,8 @@ class Device {
     virtual DeviceStatus wait() = 0;
     // One sample in ms. graph: one CUDA graph launch.
     virtual DeviceResult<double> time_once(LaunchMode mode, Sample sample = Sample::cold) = 0;
-    // The last sample on the events' clock, in ms: for a wall sample a second clock for the same run.
+    // The last sample on the events' clock, in ms: for a wall sample a second clock for the same
+    // run.
     virtual double event_ms() const = 0;
     // Sets the module's own variables to what they were when it was loaded.
     virtual DeviceStatus restore() = 0;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/files.h"
@@ -60,14 +61,17 @@ TEST(Golden, WhatProfileSaysOfTheFiles) {
   add_measurement(*profile);
   compare(words_of_recording(*profile, "measured"), "measured");
 
+  Findings findings = run_tools(*profile, all_tools());
   std::set<std::string> said;
-  for (const Directive& d : make_directives(run_tools(*profile, all_tools()), 10)) {
-    said.insert(d.kernel + " " + d.tool);
-  }
-  for (const char* must : {"gemm_naive shared_memory_tiling", "gemm_naive tensor_core",
-                           "strided uncoalesced_access", "scale_add high_dram_throughput"}) {
+  for (const Directive& d : make_directives(findings, 10)) said.insert(d.kernel + " " + d.tool);
+  for (const char* must :
+       {"gemm_naive shared_memory_tiling", "gemm_naive tensor_core", "strided uncoalesced_access"})
     EXPECT_EQ(said.count(must), 1U) << must;
-  }
+  // Its DRAM directive is folded into that of vectorization, which asks for the same; the finding
+  // stands on its own.
+  EXPECT_TRUE(std::any_of(findings.findings.begin(), findings.findings.end(), [](const Finding& f) {
+    return f.place.kernel == "scale_add" && f.tool == "high_dram_throughput";
+  }));
 }
 
 // The details page alone, the first thing that users have.
