@@ -77,8 +77,8 @@ Result<Evaluator> Evaluator::start(const fs::path& task, const OracleOptions& or
   for (const auto& [stage, s] : oracle.last_stages()) setup.emplace_back("  oracle " + stage, s);
   Evaluator evaluator(task, std::move(fixed), std::move(oracle), std::move(runner), options);
   evaluator.device_ = std::move(**device);
-  for (int i = 0; i < std::max(1, options.seeds); ++i)
-    evaluator.trials_.push_back({secret_seed(), kVariants[i % 3], {}});
+  for (std::size_t i = 0; i < static_cast<std::size_t>(std::max(1, options.seeds)); ++i)
+    evaluator.trials_.push_back({secret_seed(), kVariants[i % std::size(kVariants)]});
   evaluator.setup_ = std::move(setup);
   KP_TRY(evaluator.prepare());
   if (options.keep_gpu) evaluator.held_ = std::move(alone);
@@ -87,7 +87,7 @@ Result<Evaluator> Evaluator::start(const fs::path& task, const OracleOptions& or
 
 Status Evaluator::draw_all() {
   for (std::size_t i = 0; i < trials_.size(); ++i) {
-    Trial& trial = trials_[i];
+    const Trial& trial = trials_[i];
     if (options_.progress) options_.progress(fmt::format("truth of draw {}", i + 1));
     Stopwatch watch;
     auto draw = oracle_.draw(trial.seed, trial.variant, spill_);
@@ -98,8 +98,7 @@ Status Evaluator::draw_all() {
       return draw_all();
     }
     if (!draw) return tl::make_unexpected(draw.error());
-    trial.draw = std::move(*draw);
-    setup_.emplace_back(fmt::format("draw {} ({})", i + 1, name_of(trial.draw.variant)),
+    setup_.emplace_back(fmt::format("draw {} ({})", i + 1, name_of(draw->variant)),
                         watch.seconds());
     for (const auto& [stage, s] : oracle_.last_stages())
       setup_.emplace_back("  oracle " + stage, s);
@@ -107,16 +106,22 @@ Status Evaluator::draw_all() {
   return {};
 }
 
-Status Evaluator::prepare() {
+// What a new oracle must know and do before it can compare.
+Status Evaluator::brief_oracle() {
   KP_ASSIGN(fs::path support, build_support(device_.arch()));
   KP_TRY(oracle_.use_support(support));
   KP_TRY(draw_all());
   Stopwatch watch;
   KP_TRY(oracle_.check_fitness());
   setup_.emplace_back("fitness", watch.seconds());
+  return {};
+}
+
+Status Evaluator::prepare() {
+  KP_TRY(brief_oracle());
   if (!options_.timing) return {};
   if (options_.progress) options_.progress("time baselines");
-  watch = Stopwatch();
+  Stopwatch watch;
   KP_ASSIGN(baselines_, oracle_.time_baselines(trials_.front().seed, options_.timing_budget_s));
   setup_.emplace_back("time baselines", watch.seconds());
   return {};
@@ -126,10 +131,7 @@ Status Evaluator::prepare() {
 Status Evaluator::revive() {
   if (oracle_.alive()) return {};
   KP_ASSIGN(oracle_, Oracle::start(task_path_, oracle_options_));
-  KP_ASSIGN(fs::path support, build_support(device_.arch()));
-  KP_TRY(oracle_.use_support(support));
-  KP_TRY(draw_all());
-  return oracle_.check_fitness();
+  return brief_oracle();
 }
 
 BuildOptions Evaluator::build_options() const {

@@ -49,6 +49,7 @@ class Evaluator {
         options_(std::move(options)) {}
 
   Status prepare();
+  Status brief_oracle();
   Status draw_all();
   Status revive();
   Result<Build> finish_build(const Candidate& candidate);

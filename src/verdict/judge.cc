@@ -67,26 +67,6 @@ class Stages {
   Stopwatch watch_;
 };
 
-// Keeps the worst of each output over the trials.
-void merge_leaves(std::vector<LeafError>& into, const std::vector<LeafError>& leaves) {
-  for (const auto& leaf : leaves) {
-    auto it = std::find_if(into.begin(), into.end(),
-                           [&](const LeafError& known) { return known.tensor == leaf.tensor; });
-    if (it == into.end()) {
-      into.push_back(leaf);
-    } else if ((it->ok && !leaf.ok) || (it->ok == leaf.ok && leaf.rel_l2 > it->rel_l2)) {
-      *it = leaf;
-    }
-  }
-}
-
-// From the most exact class to the least.
-int class_rank(std::string_view name) {
-  if (name == "exact") return 0;
-  if (name == "fp32-equivalent") return 1;
-  return name == "tf32" ? 2 : 3;
-}
-
 std::string of_variant(Variant variant) {
   return variant == Variant::own ? ""
                                  : fmt::format(" (on inputs of the draw \"{}\")", name_of(variant));
@@ -241,17 +221,9 @@ class Judging {
   }
 
   bool wrong(const Comparison& comparison, const Trial& trial) {
-    std::string reason = "wrong output";
-    for (const auto& leaf : comparison.leaves)
-      if (!leaf.ok) reason = leaf.reason;
-    return fault(Outcome::incorrect, reason + of_variant(trial.variant));
-  }
-
-  void passed(const Comparison& comparison) {
-    ++verdict().seeds;
-    if (class_rank(comparison.accuracy_class) >= class_rank(verdict().accuracy_class) ||
-        verdict().accuracy_class.empty())
-      verdict().accuracy_class = comparison.accuracy_class;
+    std::string reason = failing_reason(comparison.leaves);
+    return fault(Outcome::incorrect,
+                 (reason.empty() ? "wrong output" : reason) + of_variant(trial.variant));
   }
 
   // Every trial, the task's own draw last: that is the one to be timed. The first runs on fresh
@@ -277,19 +249,14 @@ class Judging {
               Outcome::dishonest, "keeps values from one call to the next",
               "Right on fresh memory, wrong when outputs, buffers and variables are as the "
               "last call left them: " +
-                  first_reason(ran.comparison));
+                  failing_reason(ran.comparison.leaves));
       }
-      merge_leaves(verdict().leaves, ran.comparison.leaves);
+      keep_worst(verdict().leaves, ran.comparison.leaves);
       if (!ran.comparison.ok) return wrong(ran.comparison, trial);
-      passed(ran.comparison);
+      ++verdict().seeds;
+      keep_less_exact(verdict().accuracy_class, ran.comparison.accuracy_class);
     }
     return true;
-  }
-
-  static std::string first_reason(const Comparison& comparison) {
-    for (const auto& leaf : comparison.leaves)
-      if (!leaf.ok) return leaf.reason;
-    return "";
   }
 
   Status time() {

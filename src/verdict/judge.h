@@ -24,8 +24,7 @@ struct EvaluateOptions {
 // One set of inputs that every candidate is run on. The first is as the task draws them.
 struct Trial {
   std::uint64_t seed = 0;
-  Variant variant = Variant::own;
-  Draw draw;
+  Variant variant = Variant::own;  // asked for; the oracle may fall back to own
 };
 
 // What an evaluation stands on.

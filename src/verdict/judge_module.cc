@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "base/text.h"
 #include "verdict/module_rules.h"
+#include "verdict/timing.h"
 
 namespace kp {
 
@@ -19,13 +20,6 @@ constexpr std::size_t kAhead = 2;       // processes that start while one is jud
 constexpr double kRequestTimeout = 60;  // of what runs no candidate
 constexpr double kCpuClockFloorMs = 2;
 constexpr double kProbeShare = 0.15;  // of the calls, before which the GPU must be idle
-
-// From the most exact class to the least.
-int class_rank(std::string_view name) {
-  if (name == "exact") return 0;
-  if (name == "fp32-equivalent") return 1;
-  return name == "tf32" ? 2 : 3;
-}
 
 class ModuleJudge {
  public:
@@ -147,18 +141,11 @@ Result<bool> ModuleJudge::load() {
 }
 
 void ModuleJudge::merge(const Json& checked) {
-  for (const auto& entry : checked.value("leaves", Json::array())) {
-    LeafError leaf = leaf_error_from_json(entry);
-    auto it = std::find_if(verdict_.leaves.begin(), verdict_.leaves.end(),
-                           [&](const LeafError& known) { return known.tensor == leaf.tensor; });
-    if (it == verdict_.leaves.end())
-      verdict_.leaves.push_back(leaf);
-    else if ((it->ok && !leaf.ok) || (it->ok == leaf.ok && leaf.rel_l2 > it->rel_l2))
-      *it = leaf;
-  }
-  std::string found = string_or(checked, "accuracy_class", "");
-  if (verdict_.accuracy_class.empty() || class_rank(found) >= class_rank(verdict_.accuracy_class))
-    verdict_.accuracy_class = found;
+  std::vector<LeafError> leaves;
+  for (const auto& entry : checked.value("leaves", Json::array()))
+    leaves.push_back(leaf_error_from_json(entry));
+  keep_worst(verdict_.leaves, leaves);
+  keep_less_exact(verdict_.accuracy_class, string_or(checked, "accuracy_class", ""));
 }
 
 // One call on the inputs of a seed, with its outputs compared.
@@ -185,9 +172,8 @@ Result<bool> ModuleJudge::call(std::uint64_t seed, double timeout_s, ModuleSampl
                  "Inputs must keep their values.");
   merge(checked);
   if (bool_or(checked, "pass", false)) return true;
-  std::string reason = "wrong output";
-  for (const auto& leaf : verdict_.leaves)
-    if (!leaf.ok) reason = leaf.reason;
+  std::string reason = failing_reason(verdict_.leaves);
+  if (reason.empty()) reason = "wrong output";
   if (!samples_.empty())
     reason +=
         fmt::format(" (in call {}, after right ones)", samples_.size() + options_.seeds.size());
@@ -239,14 +225,9 @@ void ModuleJudge::summarize() {
   std::vector<double> claimed;
   for (const auto& s : samples_) claimed.push_back(s.claimed_ms);
   ModuleClock clock = clocks();
-  Timing timing;
-  timing.median_ms = median(claimed);
-  timing.mad_ms = median_absolute_deviation(claimed);
-  timing.ci95_ms = bootstrap_median(claimed, 0.95, 1000, 1);
+  Timing timing = kp::summarize(claimed, "module", "cold");
   // Both clocks lie in the interval: the one in the process is believed only as far as ours goes.
   timing.ci95_ms.high = std::max(timing.ci95_ms.high, clock.outside_ms);
-  timing.samples = static_cast<int>(claimed.size());
-  timing.mode = "module";
   verdict_.timing = timing;
   verdict_.timings = {timing};
   note(

@@ -108,10 +108,7 @@ class Timer {
     verdict_.deterministic = false;
     KP_ASSIGN(Comparison comparison, hooks_.compare(body));
     if (comparison.ok) return true;
-    std::string reason;
-    for (const auto& leaf : comparison.leaves)
-      if (!leaf.ok) reason = leaf.reason;
-    return unsteady("wrong in timed runs, right in others", reason);
+    return unsteady("wrong in timed runs, right in others", failing_reason(comparison.leaves));
   }
 
   // Wrong after it was right. Chance (a race) or design? By design fresh runs are right every time.
@@ -232,10 +229,8 @@ class Timer {
     if (!hooks_.clean(ran.body)) return false;
     KP_ASSIGN(Comparison comparison, hooks_.compare(ran.body));
     if (comparison.ok) return true;
-    std::string reason;
-    for (const auto& leaf : comparison.leaves)
-      if (!leaf.ok) reason = leaf.reason;
-    return unsteady(fmt::format("right at first, wrong after {} calls", calls), reason);
+    return unsteady(fmt::format("right at first, wrong after {} calls", calls),
+                    failing_reason(comparison.leaves));
   }
 
   Result<bool> check_floor() {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -109,6 +110,34 @@ Timing timing_from_json(const Json& json) {
   timing.mode = string_or(json, "mode", "");
   timing.l2 = string_or(json, "l2", "cold");
   return timing;
+}
+
+void keep_worst(std::vector<LeafError>& known, const std::vector<LeafError>& more) {
+  for (const auto& leaf : more) {
+    auto it = std::find_if(known.begin(), known.end(),
+                           [&](const LeafError& k) { return k.tensor == leaf.tensor; });
+    if (it == known.end()) {
+      known.push_back(leaf);
+    } else if ((it->ok && !leaf.ok) || (it->ok == leaf.ok && leaf.rel_l2 > it->rel_l2)) {
+      *it = leaf;
+    }
+  }
+}
+
+void keep_less_exact(std::string& known, const std::string& found) {
+  auto rank = [](std::string_view name) {
+    if (name == "exact") return 0;
+    if (name == "fp32-equivalent") return 1;
+    return name == "tf32" ? 2 : 3;
+  };
+  if (known.empty() || rank(found) >= rank(known)) known = found;
+}
+
+std::string failing_reason(const std::vector<LeafError>& leaves) {
+  std::string reason;
+  for (const auto& leaf : leaves)
+    if (!leaf.ok) reason = leaf.reason;
+  return reason;
 }
 
 Json to_json(const Conditions& c) {

@@ -106,6 +106,13 @@ struct Verdict {
   std::optional<double> speedup() const;
 };
 
+// What several comparisons of one candidate add up to: the worst of each output, and the less exact
+// of two classes ("" counts as none).
+void keep_worst(std::vector<LeafError>& known, const std::vector<LeafError>& more);
+void keep_less_exact(std::string& known, const std::string& found);
+// Why an output does not pass, of the last that does not; empty when all do.
+std::string failing_reason(const std::vector<LeafError>& leaves);
+
 Json to_json(const Timing& timing);
 Timing timing_from_json(const Json& json);
 Json to_json(const Conditions& conditions);
