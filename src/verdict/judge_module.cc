@@ -39,6 +39,7 @@ class ModuleJudge {
   Result<bool> load();
   Result<bool> check_seeds();
   Result<bool> time_calls();
+  std::uint64_t known_seed_other_than(std::uint64_t seed);
   Result<bool> observe();
   Result<bool> call(std::uint64_t seed, double timeout_s, ModuleSample* sample, bool probe);
   Result<Json> place(std::uint64_t seed, bool probe);
@@ -191,10 +192,20 @@ Result<bool> ModuleJudge::check_seeds() {
   return true;
 }
 
+// Never the inputs of the call before, where there are others: keeping the last answer gains
+// nothing.
+std::uint64_t ModuleJudge::known_seed_other_than(std::uint64_t seed) {
+  std::vector<std::uint64_t> others;
+  for (std::uint64_t s : options_.seeds)
+    if (s != seed) others.push_back(s);
+  return others.empty() ? seed : others[rng_.below(others.size())];
+}
+
 // Known and new inputs in an order that nobody can foresee.
 Result<bool> ModuleJudge::time_calls() {
   Stopwatch watch;
   int fresh_left = options_.fresh_inputs;
+  std::uint64_t seed = options_.seeds.back();  // check_seeds() ended with it
   for (int i = 0; i < options_.timed_calls; ++i) {
     int left = options_.timed_calls - i;
     bool late = watch.seconds() > options_.timing_budget_s;
@@ -202,7 +213,7 @@ Result<bool> ModuleJudge::time_calls() {
     bool fresh = late ? fresh_left > 0
                       : rng_.below(static_cast<std::uint64_t>(left)) <
                             static_cast<std::uint64_t>(fresh_left);
-    std::uint64_t seed = fresh ? secret_seed() : options_.seeds[rng_.below(options_.seeds.size())];
+    seed = fresh ? secret_seed() : known_seed_other_than(seed);
     bool probe = busy_.size() < 2 || rng_.uniform() < kProbeShare || busy_.back() > 0.2;
     ModuleSample sample;
     sample.fresh = fresh;
