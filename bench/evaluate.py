@@ -94,7 +94,7 @@ def run_task(options, task, number, folder, watch):
     setup = sum(s for name, s in result["setup"] if not name.startswith(" "))
     return {"task": task.stem, "wall": wall, "setup": setup, "setup_stages": result["setup"],
             "notes": result.get("notes", []), "memory_gib": watch.take(),
-            "candidates": [{"name": r["candidate"], "seconds": r["seconds"], "outcome": r["verdict"]["outcome"],
+            "candidates": [{"name": pathlib.Path(r["candidate"]).stem, "seconds": r["seconds"], "outcome": r["verdict"]["outcome"],
                             "reason": r["verdict"]["reason"], "stages": r["verdict"]["stages"],
                             "ms": (r["verdict"].get("timing") or {}).get("median_ms"),
                             "timings": r["verdict"].get("timings"), "speedups": r["verdict"].get("speedups"),

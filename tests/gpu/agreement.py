@@ -176,7 +176,7 @@ def main():
         for task in json.loads(pathlib.Path(source).read_text()):
             wanted = [c for c in task.get("candidates", []) if c["outcome"] == "correct" and c["ms"]][:o.each]
             for c in wanted:
-                name = c["name"].removesuffix(".cu")
+                name = c["name"]
                 number = int(name.split("_")[0])
                 if str(number) not in o.tasks.split(","):
                     continue
