@@ -102,18 +102,18 @@ class HostAllocation:
 
 
 class Opened:
-    """Allocations of another process, each opened once, closed together at the end of `with`."""
+    """Allocations of another process, each opened once, closed together."""
 
     def __init__(self, driver):
         self.driver, self.addresses = driver, {}
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *unused):
+    def close(self):
+        if not self.addresses:
+            return
         torch.cuda.synchronize()
         for address in self.addresses.values():
             self.driver.lib.cuIpcCloseMemHandle(address)
+        self.addresses = {}
 
     def bytes(self, shared):
         """uint8 tensor over a SharedTensor of docs/protocols.md."""

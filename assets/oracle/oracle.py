@@ -168,7 +168,10 @@ def answer(session, request, stages):
         session.fitness()
         return {}
     if op == "compare":
-        return session.compare_shared(int(request["seed"]), request["outputs"], stages)
+        return session.compare_shared(int(request["seed"]), request["outputs"], request["memory"], stages)
+    if op == "close_outputs":
+        session.close_outputs()
+        return {}
     if op == "baselines":
         return {"baselines": session.time_baselines(int(request["seed"]), float(request.get("budget_s", 0.25)))}
     if op == "sample":

@@ -48,6 +48,7 @@ class Session:
         self.own_quality = None  # of the first draw as the file has it
         self.sampler = None
         self.parameters = None
+        self.outputs, self.outputs_number = Opened(self.driver), None  # of the runner
         self.notes = []  # said since the last answer
         self.said = set()
         self.module_side = None  # made when a PyTorch module is judged
@@ -97,24 +98,29 @@ class Session:
         name = truths.accuracy_class(leaves, lambda: self._ensure_inputs(seed)) if passed else ""
         return {"pass": passed, "leaves": leaves, "accuracy_class": name}
 
-    def compare_shared(self, seed, shared, stages):
-        """The same with SharedTensors of the runner. stages.end(name) is told of its parts."""
+    def compare_shared(self, seed, shared, memory, stages):
+        """The same with SharedTensors of the runner. What was opened for a number `memory` stays open as
+        long as the number is the same. stages.end(name) is told of its parts."""
+        if memory != self.outputs_number:
+            self.close_outputs()
+            self.outputs_number = memory
         by_name = {s["name"]: s for s in shared}
-        with Opened(self.driver) as opened:
-            outputs = {}
-            for spec in self.specs("output"):
-                given = by_name.get(spec["name"])
-                if given is None:
-                    continue
-                if int(given["bytes"]) < storage_bytes(spec):
-                    raise Failure(failure.ENVIRONMENT, f"compare: {spec['name']} has {given['bytes']} bytes, "
-                                  f"not {storage_bytes(spec)}")
-                outputs[spec["name"]] = _whole(spec, opened.bytes(given))
-            stages.end("open")
-            found = self.compare_tensors(seed, outputs)
-            stages.end("measure")
-        stages.end("close")
+        outputs = {}
+        for spec in self.specs("output"):
+            given = by_name.get(spec["name"])
+            if given is None:
+                continue
+            if int(given["bytes"]) < storage_bytes(spec):
+                raise Failure(failure.ENVIRONMENT, f"compare: {spec['name']} has {given['bytes']} bytes, "
+                              f"not {storage_bytes(spec)}")
+            outputs[spec["name"]] = _whole(spec, self.outputs.bytes(given))
+        stages.end("open")
+        found = self.compare_tensors(seed, outputs)
+        stages.end("measure")
         return found
+
+    def close_outputs(self):
+        self.outputs.close()
 
     def fitness(self):
         """Refuses a task whose draws so far cannot tell a right output from an empty one."""

@@ -66,7 +66,7 @@ class Windows:
     def close(self):
         self.by_name, self.padded = {}, {}
         if self.opened:
-            self.opened.__exit__(None, None, None)
+            self.opened.close()
 
 
 def digest(padded_bytes):

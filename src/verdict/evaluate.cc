@@ -94,6 +94,7 @@ Status Evaluator::draw_all() {
     if (!draw && !spill_ && oracle_.failure_kind() == "out_of_memory") {
       // Everything anew, in less memory: the runner's share too.
       spill_ = true;
+      KP_TRY(oracle_.close_outputs());
       KP_TRY(runner_.release());
       return draw_all();
     }
@@ -171,6 +172,7 @@ Result<Verdict> Evaluator::evaluate(const Candidate& candidate) {
     if (!alive) continue;
     Bench bench{oracle_, runner_, device_, options_, trials_, baselines_, spill_};
     auto judged = judge(bench, candidate, [&] { return finish_build(candidate); });
+    if (!runner_.alive() && oracle_.alive()) (void)oracle_.close_outputs();
     bool again = attempt == 1 && (!judged || judged->runner_died);
     if (!again && !judged) return tl::make_unexpected(judged.error());
     if (!again) return std::move(judged->verdict);

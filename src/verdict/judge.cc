@@ -197,7 +197,7 @@ class Judging {
                                [&](const SharedTensor& o) { return o.name == t.name; });
       if (!there) return fail("runner: its answer lacks the output " + t.name);
     }
-    auto comparison = bench_.oracle.compare(trial.seed, outputs);
+    auto comparison = bench_.oracle.compare(trial.seed, outputs, bench_.runner.memory());
     for (const auto& [part, seconds] : bench_.oracle.last_stages())
       stages_.add("  oracle " + part, seconds);
     return comparison;

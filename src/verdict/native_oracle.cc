@@ -62,6 +62,8 @@ class NativeOracle {
       return fitness();
     } else if (op == "compare") {
       answer = compare(seed, request);
+    } else if (op == "close_outputs") {
+      close_outputs();
     } else if (op == "baselines") {
       answer = baselines(seed, double_or(request, "budget_s", 0.25));
     } else if (op == "sample") {
@@ -280,6 +282,10 @@ class NativeOracle {
       return tl::make_unexpected(
           DeviceFault{DeviceFault::Kind::environment, "compare: this seed was never drawn"});
     Seed& seed = it->second;
+    if (auto memory = int_or(request, "memory", 0); memory != outputs_number_) {
+      close_outputs();
+      outputs_number_ = memory;
+    }
     Json answer = ok_answer();
     answer["leaves"] = Json::array();
     bool pass = true;
@@ -290,10 +296,13 @@ class NativeOracle {
       if (t == nullptr)
         return tl::make_unexpected(
             DeviceFault{DeviceFault::Kind::environment, "compare: unknown output"});
-      auto pointer = device_->open_shared(shared->handle);
-      if (!pointer) return tl::make_unexpected(pointer.error());
-      auto compared = compare_at(seed, *t, *pointer + static_cast<DevicePtr>(shared->offset));
-      device_->close_shared(*pointer);
+      auto opened = outputs_.find(shared->handle);
+      if (opened == outputs_.end()) {
+        auto pointer = device_->open_shared(shared->handle);
+        if (!pointer) return tl::make_unexpected(pointer.error());
+        opened = outputs_.emplace(shared->handle, *pointer).first;
+      }
+      auto compared = compare_at(seed, *t, opened->second + static_cast<DevicePtr>(shared->offset));
       if (!compared) return tl::make_unexpected(compared.error());
       const LeafError& leaf = *compared;
       pass = pass && leaf.ok;
@@ -308,6 +317,11 @@ class NativeOracle {
                                : task_.precision == Precision::tf32   ? "tf32"
                                                                       : "bf16/fp16";
     return answer;
+  }
+
+  void close_outputs() {
+    for (auto& [handle, pointer] : outputs_) device_->close_shared(pointer);
+    outputs_.clear();
   }
 
   DeviceResult<Json> baselines(std::uint64_t number, double budget_s) {
@@ -378,6 +392,8 @@ class NativeOracle {
   std::string support_;  // the engine's own kernels
   bool spill_ = false;   // the inputs of one seed on the device, no more
   std::map<std::uint64_t, Seed> seeds_;
+  std::map<std::string, DevicePtr> outputs_;  // of the runner, by handle
+  std::int64_t outputs_number_ = 0;           // of the runner's memory
   Sampler sampler_;
 };
 

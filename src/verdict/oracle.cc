@@ -249,10 +249,17 @@ Status Oracle::forget(std::uint64_t seed) {
   return {};
 }
 
-Result<Comparison> Oracle::compare(std::uint64_t seed, const std::vector<SharedTensor>& outputs) {
+Status Oracle::close_outputs() {
+  KP_TRY(ask({{"op", "close_outputs"}}));
+  return {};
+}
+
+Result<Comparison> Oracle::compare(std::uint64_t seed, const std::vector<SharedTensor>& outputs,
+                                   std::uint64_t memory) {
   Json list = Json::array();
   for (const auto& tensor : outputs) list.push_back(to_json(tensor));
-  KP_ASSIGN(Json answer, ask({{"op", "compare"}, {"seed", seed}, {"outputs", list}}));
+  KP_ASSIGN(Json answer,
+            ask({{"op", "compare"}, {"seed", seed}, {"outputs", list}, {"memory", memory}}));
   Comparison comparison;
   KP_ASSIGN(comparison.ok, get_bool(answer, "pass", "oracle's comparison"));
   for (const auto& leaf : answer.value("leaves", Json::array()))

@@ -83,8 +83,12 @@ class Oracle {
   // Gives it the engine's own kernels (support.h), which compare faster.
   Status use_support(const fs::path& cubin);
   Status forget(std::uint64_t seed);
-  // Outputs as the runner exports them, by the task's output names.
-  Result<Comparison> compare(std::uint64_t seed, const std::vector<SharedTensor>& outputs);
+  // Outputs as the runner exports them, by the task's output names. Their memory stays mapped for
+  // the next comparison with the same `memory` (Runner::memory), or until close_outputs.
+  Result<Comparison> compare(std::uint64_t seed, const std::vector<SharedTensor>& outputs,
+                             std::uint64_t memory);
+  // Before the runner frees its outputs, and after it died with them.
+  Status close_outputs();
   // Times the baselines with a cold L2 on the inputs of `seed`, at most `budget_s` each.
   Result<std::vector<Baseline>> time_baselines(std::uint64_t seed, double budget_s);
   // `count` cold-L2 samples in ms of one of those baselines, for interleaving with a candidate's;

@@ -163,7 +163,7 @@ TEST_F(OracleTest, AnswersOfAGpuAreRead) {
   EXPECT_EQ(draw->variant, Variant::own);  // what was really drawn
   EXPECT_EQ(draw->tensors.at(0).offset, 256);
   EXPECT_EQ(oracle->task().notes, std::vector<std::string>{"n"});
-  auto comparison = oracle->compare(5, draw->tensors);
+  auto comparison = oracle->compare(5, draw->tensors, 1);
   ASSERT_TRUE(comparison) << comparison.error().text();
   EXPECT_FALSE(comparison->ok);
   EXPECT_EQ(comparison->leaves.at(0).reason, "off");

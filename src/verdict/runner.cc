@@ -23,7 +23,8 @@ RunnerAnswer::Kind kind_named(std::string_view kind) {
 }  // namespace
 
 Status Runner::ensure_started() {
-  if (process_ && process_->alive()) return {};
+  if (alive()) return {};
+  ++memory_;
   if (process_) ++restarts_;
   process_.reset();
   ProcessOptions options;
@@ -141,7 +142,8 @@ Result<RunnerAnswer> Runner::energy(std::string_view mode, double call_ms, doubl
 }
 
 Status Runner::release() {
-  if (!process_ || !process_->alive()) return {};
+  if (!alive()) return {};
+  ++memory_;
   KP_ASSIGN(RunnerAnswer answer, exchange({{"op", "release"}}, 30));
   if (answer.kind != RunnerAnswer::Kind::ok) stop();
   return {};

@@ -50,6 +50,9 @@ class Runner {
   Result<Ceilings> measure_ceilings(double timeout_s);
   void stop();  // kills the process; the next call starts a new one
   int restarts() const { return restarts_; }
+  bool alive() { return process_ && process_->alive(); }
+  // Of the memory that outputs lie in: another number, other memory, whatever the handles say.
+  std::uint64_t memory() const { return memory_; }
   int device_index() const { return options_.device; }
 
  private:
@@ -61,6 +64,7 @@ class Runner {
   DeviceInfo device_;
   std::unique_ptr<LineProcess> process_;
   int restarts_ = 0;
+  std::uint64_t memory_ = 0;
 };
 
 // The "load" request for a candidate; profiling writes it into the file of `kernelpro worker

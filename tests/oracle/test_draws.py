@@ -245,6 +245,45 @@ class Memory(unittest.TestCase):
         self.assertIsNotNone(session.drawn(1).args)
 
 
+class FakeOpened:
+    """Stands in for ipc.Opened: an allocation's bytes are those of `made[handle]` when it is opened."""
+
+    def __init__(self):
+        self.made, self.open, self.opens = {}, {}, 0
+
+    def bytes(self, shared):
+        if shared["handle"] not in self.open:
+            self.open[shared["handle"]] = self.made[shared["handle"]]
+            self.opens += 1
+        return self.open[shared["handle"]]
+
+    def close(self):
+        self.open = {}
+
+
+@needs_torch
+class RunnersMemory(unittest.TestCase):
+    def test_it_stays_open_until_its_number_changes(self):
+        from oracle.oracle import Stages
+        session = session_of(RELU)
+        session.draw(1)
+        right = torch.relu(session.drawn(1).args[0]).flatten()
+        session.outputs = opened = FakeOpened()
+        outputs = [{"name": "out", "handle": "aa", "offset": 0, "bytes": 4 * right.numel()}]
+        judged = lambda number: session.compare_shared(1, outputs, number, Stages())["pass"]
+        opened.made["aa"] = right.view(torch.uint8)
+        self.assertTrue(judged(1))
+        self.assertTrue(judged(1))
+        self.assertEqual(opened.opens, 1)
+        opened.made["aa"] = (right + 1).view(torch.uint8)  # another allocation, by chance with the same handle
+        self.assertFalse(judged(2))
+        self.assertEqual(opened.opens, 2)
+        session.close_outputs()
+        self.assertEqual(opened.open, {})
+        self.assertFalse(judged(2))
+        self.assertEqual(opened.opens, 3)
+
+
 @needs_torch
 class Numbers(unittest.TestCase):
     def test_numbers_are_outputs(self):
